@@ -1,0 +1,25 @@
+/*
+ * base/memory.h - allocation whose sizes cannot overflow.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_BASE_MEMORY_H
+#define MVF_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Widest vector register in bytes; planes and scratch buffers are aligned to it. */
+#define MVF_ALIGNMENT 64
+
+/* count * size zeroed bytes, or NULL when there is no memory or the product overflows. A product
+ * of zero gives a pointer that can be freed. */
+void *mvf_alloc_array(size_t count, size_t size);
+
+/* The same, aligned to MVF_ALIGNMENT and not zeroed; free with mvf_free_aligned(). */
+void *mvf_alloc_aligned(size_t count, size_t size);
+void mvf_free_aligned(void *memory);
+
+char *mvf_strdup(const char *text);
+
+#endif

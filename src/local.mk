@@ -1,0 +1,58 @@
+# The public headers of libmvfield.
+mvfieldincludedir = $(includedir)/mvfield
+mvfieldinclude_HEADERS = \
+	src/mvfield/field.h src/mvfield/mvfield.h src/mvfield/picture.h src/mvfield/search.h \
+	src/mvfield/sink.h src/mvfield/status.h src/mvfield/version.h
+
+# What both libraries are built on; it has no state, so each carries its own hidden copy.
+noinst_LTLIBRARIES += src/libmvf_base.la
+src_libmvf_base_la_SOURCES = \
+	src/base/error.c src/base/error.h src/base/memory.c src/base/memory.h
+
+# The whole of libmvfield with its internal symbols, for the tests.
+noinst_LTLIBRARIES += src/libmvf_internal.la
+src_libmvf_internal_la_SOURCES = \
+	src/base/cpu.c src/base/cpu.h src/base/md5.c src/base/md5.h \
+	src/base/pool.c src/base/pool.h src/base/status.c \
+	src/field/field.c src/field/record.c src/field/record.h \
+	src/plane/picture.c src/plane/plane.c src/plane/plane.h \
+	src/search/config.c src/search/engine.h src/search/engine_cpu.c src/search/reference.c \
+	src/search/reference.h src/search/rule.h src/search/searcher.c \
+	src/sink/sink.c src/sink/sink.h src/sink/sink_csv.c src/sink/sink_md5.c src/sink/sink_null.c
+src_libmvf_internal_la_LIBADD = src/libmvf_base.la
+
+if HAVE_CUDA
+src_libmvf_internal_la_SOURCES += \
+	src/cuda/driver.c src/cuda/driver.h src/cuda/device.c src/cuda/device.h \
+	src/search/engine_cuda.c
+src_libmvf_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS) -I$(top_srcdir)/kernels
+else
+src_libmvf_internal_la_SOURCES += src/search/engine_cuda_absent.c
+src_libmvf_internal_la_CPPFLAGS = $(AM_CPPFLAGS)
+endif
+
+# Interface version current:revision:age, by libtool's rules.
+lib_LTLIBRARIES += src/libmvfield.la
+src_libmvfield_la_SOURCES =
+src_libmvfield_la_LIBADD = src/libmvf_internal.la
+src_libmvfield_la_LDFLAGS = -version-info 0:0:0 -no-undefined
+pkgconfig_DATA += src/mvfield.pc
+
+if HAVE_FFMPEG
+mvfieldinclude_HEADERS += src/mvfield/video.h
+lib_LTLIBRARIES += src/libmvfield-video.la
+src_libmvfield_video_la_SOURCES = \
+	src/overlay/arrows.c src/overlay/canvas.c src/overlay/canvas.h src/overlay/draw.h \
+	src/video/decode.c src/video/encode.c src/video/internal.h src/video/luma.c \
+	src/video/overlay.c src/video/source.c
+src_libmvfield_video_la_CFLAGS = $(AM_CFLAGS) $(FFMPEG_CFLAGS)
+src_libmvfield_video_la_LIBADD = src/libmvf_base.la src/libmvfield.la $(FFMPEG_LIBS)
+src_libmvfield_video_la_LDFLAGS = -version-info 0:0:0 -no-undefined
+pkgconfig_DATA += src/mvfield-video.pc
+
+bin_PROGRAMS += src/cli/mvfield
+src_cli_mvfield_SOURCES = \
+	src/cli/extract.c src/cli/info.c src/cli/main.c src/cli/options.c src/cli/options.h \
+	src/cli/overlay.c src/cli/progress.c src/cli/progress.h src/cli/run.c src/cli/run.h
+src_cli_mvfield_LDADD = src/libmvfield-video.la src/libmvfield.la
+endif

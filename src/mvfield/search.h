@@ -1,0 +1,166 @@
+/*
+ * mvfield/search.h - block-matching motion search: pictures in, fields out.
+ *
+ * What is returned is fixed, whatever engine computes it: for every block the candidate vector with
+ * the smallest (cost, dx^2 + dy^2, dy, dx), compared in that order. The CPU at every instruction
+ * level and thread count and CUDA on every device return the same bytes.
+ *
+ * A searcher serves one thread at a time; any number of searchers run side by side. The library has
+ * no global state.
+ *
+ *     mvf_options options;
+ *     mvf_options_init(&options);
+ *     mvf_field *field = NULL;
+ *     mvf_status status = mvf_search(&options, 1920, 1080, 8, &current, &reference, &field);
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVFIELD_SEARCH_H
+#define MVFIELD_SEARCH_H
+
+#include <mvfield/field.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum mvf_backend {
+    /* CUDA where a device can be used, else the CPU, with one message that says why. */
+    MVF_BACKEND_AUTO = 0,
+    MVF_BACKEND_CPU = 1,
+    /* CUDA, or an error. */
+    MVF_BACKEND_CUDA = 2
+} mvf_backend;
+
+typedef enum mvf_method {
+    /* Every vector of the window; the answer is exact however it is computed. */
+    MVF_METHOD_FULL = 0
+} mvf_method;
+
+typedef enum mvf_edges {
+    /* Reference samples outside the frame repeat the nearest edge sample. */
+    MVF_EDGES_CLAMP = 0,
+    /* Vectors whose prediction would leave the frame are not candidates; (0, 0) always is one. */
+    MVF_EDGES_INSIDE = 1
+} mvf_edges;
+
+/* x86-64 instruction levels; other processors have MVF_CPU_C alone. */
+typedef enum mvf_cpu_level {
+    MVF_CPU_C = 0,
+    MVF_CPU_SSE2 = 1,
+    MVF_CPU_SSSE3 = 2,
+    MVF_CPU_AVX2 = 3,
+    MVF_CPU_AVX512 = 4,
+    /* The highest that this machine runs. */
+    MVF_CPU_BEST = 255
+} mvf_cpu_level;
+
+/* Limits of the options below. */
+#define MVF_MAX_BLOCK 64
+#define MVF_MAX_RANGE 256
+#define MVF_MAX_REFERENCES 16
+#define MVF_MAX_DIMENSION 32768
+
+typedef struct mvf_options {
+    /* Set by mvf_options_init(): lets a newer library serve callers built against these headers. */
+    size_t struct_size;
+    mvf_backend backend;
+    /* CUDA device ordinal, from 0. */
+    int32_t device;
+    mvf_method method;
+    /* Block size in px, each of 4, 8, 16, 32, 64. Default 16 x 16. */
+    int32_t block_w, block_h;
+    /* Distance between block origins in px, 1 to the block size; 0 (the default): the block size. */
+    int32_t step_x, step_y;
+    /* Largest |x| and |y| of a vector in whole px, 0 to MVF_MAX_RANGE. Default 16. */
+    int32_t range_x, range_y;
+    mvf_edges edges;
+    /* Threads of the CPU engine; 0 (the default): one for each online processor. */
+    int32_t threads;
+    /* The highest instruction level that the CPU engine may use; the answer never changes. */
+    mvf_cpu_level cpu_level;
+    /* Pairs that may be submitted and not yet received, 1 to 64. Default 8. */
+    int32_t max_in_flight;
+    mvf_logger logger;
+} mvf_options;
+
+/* Fills in the defaults: exact full search of 16 x 16 blocks within +-16 px, backend auto. */
+MVF_API void mvf_options_init(mvf_options *options);
+
+typedef struct mvf_searcher mvf_searcher;
+
+/*
+ * Opens a searcher for luma planes of width x height px (1 to MVF_MAX_DIMENSION) and `bit_depth`
+ * bits (8 to 16). Takes a copy of the options. On failure *searcher is NULL:
+ * MVF_ERROR_ARGUMENT (the message names the option and its range), MVF_ERROR_MEMORY,
+ * MVF_ERROR_NO_DEVICE and MVF_ERROR_DEVICE (backend cuda only; with auto the CPU takes over).
+ */
+MVF_API mvf_status mvf_searcher_open(mvf_searcher **searcher, const mvf_options *options,
+                                     int32_t width, int32_t height, int32_t bit_depth);
+
+/*
+ * Submits one frame to be predicted from each of `n_references` others (0 to MVF_MAX_REFERENCES).
+ * One field comes back for it, with a layer of blocks for each reference; with none, a field
+ * without blocks. The pictures' samples are read before the call returns, so their memory may be
+ * reused at once. Returns MVF_AGAIN when max_in_flight submissions wait to be received: receive
+ * one, then submit the same pair again. `opaque` comes back in the field.
+ *
+ * Device loss: with backend auto the CPU carries on at the same frame with the same results; with
+ * backend cuda, MVF_ERROR_DEVICE.
+ */
+MVF_API mvf_status mvf_searcher_submit(mvf_searcher *searcher, const mvf_picture *current,
+                                       const mvf_picture *references, size_t n_references,
+                                       void *opaque);
+
+/*
+ * Takes the next field, in the order of submission, and hands its ownership to the caller. Waits
+ * for the search when max_in_flight submissions are pending or after a flush; else returns
+ * MVF_AGAIN while the oldest is not finished. MVF_EOF: flushed, and nothing is left.
+ */
+MVF_API mvf_status mvf_searcher_receive(mvf_searcher *searcher, mvf_field **field);
+
+/* No more submissions for now: receive then waits for each pending field, and ends in MVF_EOF.
+ * The next submit starts anew. */
+MVF_API mvf_status mvf_searcher_flush(mvf_searcher *searcher);
+
+/* Closes *searcher, pending work included, and sets it to NULL; does nothing for NULL. */
+MVF_API void mvf_searcher_close(mvf_searcher **searcher);
+
+/* The engine in use: "cpu" or "cuda". Static storage; may change after device loss. */
+MVF_API const char *mvf_searcher_backend(const mvf_searcher *searcher);
+
+/* One pair in one call: opens a searcher, searches, closes. Errors as the calls above. */
+MVF_API mvf_status mvf_search(const mvf_options *options, int32_t width, int32_t height,
+                              int32_t bit_depth, const mvf_picture *current,
+                              const mvf_picture *reference, mvf_field **field);
+
+/* The best level that this machine runs, and a level's name ("c", "sse2", ... "avx512"). */
+MVF_API mvf_cpu_level mvf_cpu_best_level(void);
+MVF_API const char *mvf_cpu_level_name(mvf_cpu_level level);
+
+/* What is known of one GPU. */
+typedef struct mvf_device_info {
+    char name[256];
+    /* Compute capability, major * 10 + minor: 90 for an H200. */
+    int32_t compute_capability;
+    int32_t multiprocessors;
+    uint64_t memory_bytes;
+    /* Whether this build holds kernels that the device runs. */
+    int32_t usable;
+} mvf_device_info;
+
+/*
+ * Describes CUDA device `device`. MVF_ERROR_NO_DEVICE: there is no driver or no such device; the
+ * logger, which may be NULL, gets the reason. Loads the driver for the time of the call.
+ */
+MVF_API mvf_status mvf_device_describe(int32_t device, mvf_device_info *info,
+                                       const mvf_logger *logger);
+
+/* "13.0: 75 80 90" - the CUDA compiler and the architectures in this build - or "none". */
+MVF_API const char *mvf_cuda_build(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
