@@ -1,1 +1,13 @@
+AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)'; \
+	export top_srcdir top_builddir;
+TEST_EXTENSIONS = .sh .tap
+TAP_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+
+check_PROGRAMS += tests/check_kernels
+tests_check_kernels_SOURCES = \
+	tests/check_kernels.c tests/check_kernels.h tests/check_planes.c tests/check_search.c
+tests_check_kernels_LDADD = src/libmvf_internal.la
+
+dist_check_SCRIPTS = tests/check_kernels_cuda.sh
+TESTS += tests/check_kernels $(dist_check_SCRIPTS)
 EXTRA_DIST += tests/run.sh

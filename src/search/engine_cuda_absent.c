@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/error.h"
+#include "search/engine.h"
+
+static const char reason[] = "this build has no CUDA kernels (configure found no nvcc)";
+
+static mvf_status cuda_open(mvf_engine **engine, const mvf_search_config *config,
+                            const mvf_options *options)
+{
+    (void)engine;
+    (void)config;
+    return mvf_fail(&options->logger, MVF_ERROR_NO_DEVICE, "%s", reason);
+}
+
+const mvf_engine_ops mvf_engine_cuda = {.name = "cuda", .open = cuda_open};
+
+mvf_status mvf_device_describe(int32_t device, mvf_device_info *info, const mvf_logger *logger)
+{
+    (void)device;
+    *info = (mvf_device_info){.usable = 0};
+    return mvf_fail(logger, MVF_ERROR_NO_DEVICE, "%s", reason);
+}
+
+const char *mvf_cuda_build(void)
+{
+    return "none";
+}

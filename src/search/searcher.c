@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "search/engine.h"
+#include "search/rule.h"
+
+#define REASON_BYTES 512
+#define NO_SLOT SIZE_MAX
+
+/* A prepared plane, kept while jobs use it and, for the next pair, afterwards. */
+typedef struct plane_slot {
+    mvf_engine_plane *plane;
+    int64_t frame;
+    int32_t n_users;
+    uint64_t last_use;
+} plane_slot;
+
+/* One submission: its field, and one job for each reference. */
+typedef struct submission {
+    mvf_field *field;
+    size_t n_references;
+    size_t n_collected;
+    mvf_match *matches;
+    mvf_engine_job jobs[MVF_MAX_REFERENCES];
+    /* The planes of the current picture and of the references. */
+    size_t slots[1 + MVF_MAX_REFERENCES];
+} submission;
+
+struct mvf_searcher {
+    mvf_options options;
+    mvf_search_config config;
+    const mvf_engine_ops *ops;
+    mvf_engine *engine;
+    int flushing;
+    /* What every call returns once the engine is lost and none could take its place. */
+    mvf_status lost;
+    uint64_t clock;
+    plane_slot *slots;
+    size_t n_slots;
+    /* A ring of max_in_flight submissions. */
+    submission *ring;
+    size_t first, count;
+};
+
+static mvf_status copy_options(mvf_options *to, const mvf_options *from)
+{
+    mvf_options_init(to);
+    if (from->struct_size < sizeof from->struct_size || from->struct_size > 1 << 16)
+        return mvf_fail(NULL, MVF_ERROR_ARGUMENT, "options were not filled by mvf_options_init()");
+    size_t n_bytes = from->struct_size < sizeof *to ? from->struct_size : sizeof *to;
+    memcpy(to, from, n_bytes);
+    to->struct_size = sizeof *to;
+    return MVF_OK;
+}
+
+/* Keeps the first error line, so that it can be given as the reason for going on differently. */
+static void keep_first_line(void *opaque, mvf_log_level level, const char *message)
+{
+    char *reason = opaque;
+    if (level == MVF_LOG_ERROR && !reason[0])
+        snprintf(reason, REASON_BYTES, "%s", message);
+}
+
+static mvf_status open_cpu(mvf_searcher *s)
+{
+    s->ops = &mvf_engine_cpu;
+    return s->ops->open(&s->engine, &s->config, &s->options);
+}
+
+/* Opens the engine that the backend option asks for. */
+static mvf_status open_engine(mvf_searcher *s)
+{
+    s->ops = &mvf_engine_cuda;
+    if (s->options.backend == MVF_BACKEND_CUDA)
+        return s->ops->open(&s->engine, &s->config, &s->options);
+    if (s->options.backend == MVF_BACKEND_AUTO) {
+        char reason[REASON_BYTES] = "";
+        mvf_options options = s->options;
+        options.logger = (mvf_logger){keep_first_line, reason};
+        if (s->ops->open(&s->engine, &s->config, &options) == MVF_OK)
+            return MVF_OK;
+        mvf_log(&s->options.logger, MVF_LOG_INFO, "searching on the CPU: %s", reason);
+    }
+    return open_cpu(s);
+}
+
+static mvf_status open_searcher(mvf_searcher *s, const mvf_options *options, int32_t width,
+                                int32_t height, int32_t bit_depth)
+{
+    MVF_TRY(copy_options(&s->options, options));
+    MVF_TRY(mvf_search_configure(&s->config, &s->options, width, height, bit_depth));
+    s->ring = mvf_alloc_array((size_t)s->options.max_in_flight, sizeof *s->ring);
+    if (!s->ring)
+        return MVF_ERROR_MEMORY;
+    return open_engine(s);
+}
+
+mvf_status mvf_searcher_open(mvf_searcher **out, const mvf_options *options, int32_t width,
+                             int32_t height, int32_t bit_depth)
+{
+    *out = NULL;
+    mvf_searcher *s = mvf_alloc_array(1, sizeof *s);
+    if (!s)
+        return MVF_ERROR_MEMORY;
+    mvf_status status = open_searcher(s, options, width, height, bit_depth);
+    if (status != MVF_OK)
+        mvf_searcher_close(&s);
+    *out = s;
+    return status;
+}
+
+static submission *nth_submission(mvf_searcher *s, size_t n)
+{
+    return &s->ring[(s->first + n) % (size_t)s->options.max_in_flight];
+}
+
+static void release_slots(mvf_searcher *s, submission *entry)
+{
+    for (size_t i = 0; i < 1 + entry->n_references; i++)
+        if (entry->slots[i] != NO_SLOT)
+            s->slots[entry->slots[i]].n_users--;
+}
+
+/* Waits for the jobs that have not been collected, whatever becomes of them. */
+static void abandon_jobs(mvf_searcher *s, submission *entry)
+{
+    for (size_t i = entry->n_collected; i < entry->n_references; i++)
+        if (entry->jobs[i].state)
+            s->ops->collect(s->engine, &entry->jobs[i], 1);
+}
+
+static void free_submission(submission *entry)
+{
+    mvf_field_free(&entry->field);
+    free(entry->matches);
+    *entry = (submission){.field = NULL};
+}
+
+static void close_engine(mvf_searcher *s)
+{
+    for (size_t i = 0; i < s->n_slots; i++)
+        if (s->slots[i].plane)
+            s->ops->plane_destroy(s->engine, s->slots[i].plane);
+    if (s->engine)
+        s->ops->close(s->engine);
+    s->engine = NULL;
+}
+
+void mvf_searcher_close(mvf_searcher **slot)
+{
+    mvf_searcher *s = *slot;
+    if (!s)
+        return;
+    for (; s->count; s->count--, s->first++) {
+        submission *entry = nth_submission(s, 0);
+        abandon_jobs(s, entry);
+        free_submission(entry);
+    }
+    close_engine(s);
+    free(s->slots);
+    free(s->ring);
+    free(s);
+    *slot = NULL;
+}
+
+const char *mvf_searcher_backend(const mvf_searcher *searcher)
+{
+    return searcher->ops->name;
+}
+
+static mvf_status check_picture(const mvf_searcher *s, const mvf_picture *picture)
+{
+    ptrdiff_t row_bytes = (ptrdiff_t)s->config.width * s->config.sample_bytes;
+    ptrdiff_t stride = picture->stride_bytes;
+    if (!picture->data || (s->config.height > 1 && stride < row_bytes && stride > -row_bytes))
+        return mvf_fail(&s->options.logger, MVF_ERROR_ARGUMENT,
+                        "picture: no samples, or a stride of %td bytes for rows of %td", stride,
+                        row_bytes);
+    if (s->config.sample_bytes == 2 && ((uintptr_t)picture->data % 2 || stride % 2))
+        return mvf_fail(&s->options.logger, MVF_ERROR_ARGUMENT,
+                        "picture: samples of two bytes need an even address and stride");
+    return MVF_OK;
+}
+
+static mvf_status add_slot(mvf_searcher *s, size_t *index)
+{
+    plane_slot *slots = realloc(s->slots, (s->n_slots + 1) * sizeof *slots);
+    if (!slots)
+        return MVF_ERROR_MEMORY;
+    s->slots = slots;
+    slots[s->n_slots] = (plane_slot){.frame = MVF_NO_FRAME};
+    MVF_TRY(s->ops->plane_create(s->engine, &slots[s->n_slots].plane));
+    *index = s->n_slots++;
+    return MVF_OK;
+}
+
+/* The slot that holds the frame, or NO_SLOT. */
+static size_t find_slot(const mvf_searcher *s, int64_t frame)
+{
+    for (size_t i = 0; i < s->n_slots; i++)
+        if (frame != MVF_NO_FRAME && s->slots[i].frame == frame)
+            return i;
+    return NO_SLOT;
+}
+
+/* Loads the picture into the idle slot that was unused for longest, or into a new one. */
+static mvf_status load_slot(mvf_searcher *s, const mvf_picture *picture, size_t *index)
+{
+    *index = NO_SLOT;
+    for (size_t i = 0; i < s->n_slots; i++)
+        if (!s->slots[i].n_users &&
+            (*index == NO_SLOT || s->slots[i].last_use < s->slots[*index].last_use))
+            *index = i;
+    if (*index == NO_SLOT)
+        MVF_TRY(add_slot(s, index));
+    plane_slot *slot = &s->slots[*index];
+    slot->frame = MVF_NO_FRAME;
+    MVF_TRY(s->ops->plane_load(s->engine, slot->plane, picture));
+    slot->frame = picture->frame;
+    return MVF_OK;
+}
+
+static void pin_slot(mvf_searcher *s, submission *entry, size_t which, size_t index)
+{
+    entry->slots[which] = index;
+    s->slots[index].n_users++;
+    s->slots[index].last_use = ++s->clock;
+}
+
+/* Pins a prepared plane for each picture. Those at hand come first, so that loading the others
+ * cannot push them out. */
+static mvf_status acquire_slots(mvf_searcher *s, submission *entry, const mvf_picture *const *all)
+{
+    size_t n = 1 + entry->n_references;
+    for (size_t i = 0; i < n; i++) {
+        size_t index = find_slot(s, all[i]->frame);
+        entry->slots[i] = NO_SLOT;
+        if (index != NO_SLOT)
+            pin_slot(s, entry, i, index);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (entry->slots[i] != NO_SLOT)
+            continue;
+        size_t index = find_slot(s, all[i]->frame);
+        if (index == NO_SLOT)
+            MVF_TRY(load_slot(s, all[i], &index));
+        pin_slot(s, entry, i, index);
+    }
+    return MVF_OK;
+}
+
+static mvf_status start_jobs(mvf_searcher *s, submission *entry)
+{
+    size_t n_blocks = (size_t)s->config.cols * (size_t)s->config.rows;
+    for (size_t i = entry->n_collected; i < entry->n_references; i++) {
+        entry->jobs[i] = (mvf_engine_job){.current = s->slots[entry->slots[0]].plane,
+                                          .reference = s->slots[entry->slots[1 + i]].plane,
+                                          .matches = entry->matches + i * n_blocks};
+        MVF_TRY(s->ops->submit(s->engine, &entry->jobs[i]));
+    }
+    return MVF_OK;
+}
+
+/* Hands the planes and the pending jobs of a failed engine to the CPU engine. */
+static mvf_status move_to_cpu(mvf_searcher *s)
+{
+    const mvf_engine_ops *failed_ops = s->ops;
+    mvf_engine *failed = s->engine;
+    for (size_t i = 0; i < s->count; i++)
+        abandon_jobs(s, nth_submission(s, i));
+    s->engine = NULL;
+    mvf_status status = open_cpu(s);
+    for (size_t i = 0; i < s->n_slots; i++) {
+        mvf_engine_plane *old = s->slots[i].plane;
+        mvf_picture view;
+        mvf_picture_init(&view);
+        failed_ops->plane_view(old, &view);
+        s->slots[i].plane = NULL;
+        if (status == MVF_OK)
+            status = s->ops->plane_create(s->engine, &s->slots[i].plane);
+        if (status == MVF_OK)
+            status = s->ops->plane_load(s->engine, s->slots[i].plane, &view);
+        failed_ops->plane_destroy(failed, old);
+    }
+    failed_ops->close(failed);
+    for (size_t i = 0; i < s->count && status == MVF_OK; i++)
+        status = start_jobs(s, nth_submission(s, i));
+    s->lost = status;
+    return status;
+}
+
+/* Whether a call that returned `status` should be made again, now on the CPU. */
+static int falls_back(mvf_searcher *s, mvf_status *status)
+{
+    if (*status != MVF_ERROR_DEVICE || s->options.backend != MVF_BACKEND_AUTO ||
+        s->ops == &mvf_engine_cpu)
+        return 0;
+    mvf_log(&s->options.logger, MVF_LOG_WARNING, "the GPU failed: the search goes on on the CPU");
+    *status = move_to_cpu(s);
+    return *status == MVF_OK;
+}
+
+static int8_t reference_direction(const mvf_picture *current, const mvf_picture *reference)
+{
+    if (current->frame != MVF_NO_FRAME && reference->frame != MVF_NO_FRAME)
+        return reference->frame > current->frame ? 1 : -1;
+    if (current->pts != MVF_NO_PTS && reference->pts != MVF_NO_PTS)
+        return reference->pts > current->pts ? 1 : -1;
+    return -1;
+}
+
+/* Everything of the field but vectors and costs. */
+static void describe_field(const mvf_searcher *s, mvf_field *field, const mvf_picture *const *all,
+                           void *opaque)
+{
+    const mvf_search_config *config = &s->config;
+    field->frame = all[0]->frame;
+    field->pts = all[0]->pts;
+    field->time_base = all[0]->time_base;
+    field->type = all[0]->type;
+    field->source = MVF_VECTORS_SEARCH;
+    field->width = config->width;
+    field->height = config->height;
+    field->bit_depth = config->bit_depth;
+    field->mv_scale = 4;
+    field->opaque = opaque;
+    field->grid = (mvf_grid){config->block_w, config->block_h, config->step_x,
+                             config->step_y,  config->cols,    config->rows};
+    size_t n_blocks = (size_t)config->cols * (size_t)config->rows;
+    for (size_t i = 0; i < field->n_references; i++) {
+        field->references[i] = (mvf_reference){all[1 + i]->frame, all[1 + i]->pts};
+        int8_t dir = reference_direction(all[0], all[1 + i]);
+        for (size_t b = 0; b < n_blocks; b++) {
+            field->blocks[i * n_blocks + b].dir = dir;
+            field->blocks[i * n_blocks + b].ref = (int16_t)i;
+        }
+    }
+}
+
+static mvf_status prepare_submission(mvf_searcher *s, submission *entry,
+                                     const mvf_picture *const *all, size_t n_references,
+                                     void *opaque)
+{
+    size_t n_blocks = n_references * (size_t)s->config.cols * (size_t)s->config.rows;
+    *entry = (submission){.n_references = n_references};
+    entry->matches = mvf_alloc_array(n_blocks, sizeof *entry->matches);
+    if (!entry->matches || mvf_field_alloc(&entry->field, n_references, n_blocks) != MVF_OK)
+        return MVF_ERROR_MEMORY;
+    describe_field(s, entry->field, all, opaque);
+    return MVF_OK;
+}
+
+/* Loads the planes and starts the jobs; once more on the CPU if the GPU fails at it. */
+static mvf_status start_submission(mvf_searcher *s, submission *entry,
+                                   const mvf_picture *const *all)
+{
+    mvf_status status;
+    do {
+        status = acquire_slots(s, entry, all);
+        if (status == MVF_OK)
+            status = start_jobs(s, entry);
+        if (status == MVF_OK)
+            return MVF_OK;
+        abandon_jobs(s, entry);
+        release_slots(s, entry);
+    } while (falls_back(s, &status));
+    return status;
+}
+
+mvf_status mvf_searcher_submit(mvf_searcher *s, const mvf_picture *current,
+                               const mvf_picture *references, size_t n_references, void *opaque)
+{
+    const mvf_picture *all[1 + MVF_MAX_REFERENCES] = {current};
+    MVF_TRY(s->lost);
+    if (n_references > MVF_MAX_REFERENCES)
+        return mvf_fail(&s->options.logger, MVF_ERROR_ARGUMENT,
+                        "%zu references: must be at most %d", n_references, MVF_MAX_REFERENCES);
+    for (size_t i = 0; i < n_references; i++)
+        all[1 + i] = &references[i];
+    for (size_t i = 0; i < 1 + n_references && n_references; i++)
+        MVF_TRY(check_picture(s, all[i]));
+    if (s->count == (size_t)s->options.max_in_flight)
+        return MVF_AGAIN;
+
+    submission *entry = nth_submission(s, s->count);
+    mvf_status status = prepare_submission(s, entry, all, n_references, opaque);
+    /* Without references nothing is searched, and no samples are needed. */
+    if (status == MVF_OK && n_references)
+        status = start_submission(s, entry, all);
+    else
+        entry->slots[0] = NO_SLOT;
+    if (status != MVF_OK) {
+        free_submission(entry);
+        return status;
+    }
+    s->count++;
+    s->flushing = 0;
+    return MVF_OK;
+}
+
+static uint8_t block_flags(const mvf_search_config *config, mvf_match match)
+{
+    int on_edge = (config->range_x && abs(match.x) == config->range_x) ||
+                  (config->range_y && abs(match.y) == config->range_y);
+    return on_edge ? MVF_BLOCK_RANGE_EDGE : 0;
+}
+
+/* Turns matches into blocks. The planes are identical when each block matches at (0, 0) without
+ * cost, since the blocks cover the frame. */
+static void fill_blocks(const mvf_search_config *config, submission *entry)
+{
+    mvf_field *field = entry->field;
+    mvf_block *block = field->blocks;
+    const mvf_match *match = entry->matches;
+    uint64_t difference = 0;
+    for (size_t i = 0; i < field->n_references; i++)
+        for (int32_t row = 0; row < config->rows; row++)
+            for (int32_t col = 0; col < config->cols; col++, block++, match++) {
+                block->x = col * config->step_x;
+                block->y = row * config->step_y;
+                block->w = (uint16_t)mvf_rule_visible(block->x, config->block_w, config->width);
+                block->h = (uint16_t)mvf_rule_visible(block->y, config->block_h, config->height);
+                block->mv_x = (int16_t)(match->x * field->mv_scale);
+                block->mv_y = (int16_t)(match->y * field->mv_scale);
+                block->cost = match->cost;
+                block->flags = block_flags(config, *match);
+                difference += match->cost + (uint64_t)(match->x || match->y);
+            }
+    if (field->n_references && !difference)
+        field->flags |= MVF_FIELD_DUPLICATE;
+}
+
+static mvf_status collect_jobs(mvf_searcher *s, submission *entry, int wait)
+{
+    while (entry->n_collected < entry->n_references) {
+        mvf_engine_job *job = &entry->jobs[entry->n_collected];
+        mvf_status status = s->ops->collect(s->engine, job, wait);
+        if (status == MVF_OK)
+            entry->n_collected++;
+        else if (status == MVF_AGAIN || !falls_back(s, &status))
+            return status;
+    }
+    return MVF_OK;
+}
+
+mvf_status mvf_searcher_receive(mvf_searcher *s, mvf_field **field)
+{
+    *field = NULL;
+    MVF_TRY(s->lost);
+    if (!s->count)
+        return s->flushing ? MVF_EOF : MVF_AGAIN;
+    submission *entry = nth_submission(s, 0);
+    int wait = s->flushing || s->count == (size_t)s->options.max_in_flight;
+    mvf_status status = collect_jobs(s, entry, wait);
+    if (status == MVF_AGAIN)
+        return status;
+    if (status == MVF_OK) {
+        fill_blocks(&s->config, entry);
+        *field = entry->field;
+        entry->field = NULL;
+    }
+    abandon_jobs(s, entry);
+    release_slots(s, entry);
+    free_submission(entry);
+    s->first = (s->first + 1) % (size_t)s->options.max_in_flight;
+    s->count--;
+    return status;
+}
+
+mvf_status mvf_searcher_flush(mvf_searcher *s)
+{
+    s->flushing = 1;
+    return MVF_OK;
+}
+
+mvf_status mvf_search(const mvf_options *options, int32_t width, int32_t height, int32_t bit_depth,
+                      const mvf_picture *current, const mvf_picture *reference, mvf_field **field)
+{
+    mvf_searcher *s;
+    *field = NULL;
+    MVF_TRY(mvf_searcher_open(&s, options, width, height, bit_depth));
+    mvf_status status = mvf_searcher_submit(s, current, reference, 1, NULL);
+    if (status == MVF_OK)
+        status = mvf_searcher_flush(s);
+    if (status == MVF_OK)
+        status = mvf_searcher_receive(s, field);
+    mvf_searcher_close(&s);
+    return status;
+}

@@ -1,0 +1,106 @@
+/*
+ * check_kernels - every kernel and every engine against plain C, and their benchmark.
+ *
+ *     check_kernels [--cuda] [--seed N] [--only TEXT] [--bench]
+ *
+ * Without --cuda it checks the CPU; with it the first CUDA device, and exits with 77 where there is
+ * none (with 1 when MVF_REQUIRE_GPU is set). The seed is printed and each group is seeded anew, so
+ * a failure can be run again by itself with --seed and --only. --bench times what passed.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check_kernels.h"
+
+static const struct {
+    const char *name;
+    void (*run)(check_run *run);
+    int cuda;
+} groups[] = {
+    {"search", check_search, 0},
+    {"search", check_search, 1},
+};
+
+uint32_t check_random(check_run *run)
+{
+    /* xorshift64*, Vigna 2014. */
+    run->state ^= run->state >> 12;
+    run->state ^= run->state << 25;
+    run->state ^= run->state >> 27;
+    return (uint32_t)(run->state * 2685821657736338717ull >> 32);
+}
+
+void check_result(check_run *run, int ok, const char *what)
+{
+    run->n_checks++;
+    if (ok)
+        return;
+    run->n_failed++;
+    fprintf(stderr, "FAIL: %s (seed %llu)\n", what, (unsigned long long)run->seed);
+}
+
+static uint64_t parse_arguments(check_run *run, int argc, char **argv)
+{
+    uint64_t seed = (uint64_t)time(NULL);
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--cuda"))
+            run->cuda = 1;
+        else if (!strcmp(argv[i], "--bench"))
+            run->bench = 1;
+        else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
+            seed = strtoull(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--only") && i + 1 < argc)
+            run->only = argv[++i];
+        else {
+            fprintf(stderr, "usage: check_kernels [--cuda] [--seed N] [--only TEXT] [--bench]\n");
+            exit(2);
+        }
+    }
+    return seed;
+}
+
+static void print_message(void *opaque, mvf_log_level level, const char *message)
+{
+    (void)opaque;
+    if (level <= MVF_LOG_WARNING)
+        fprintf(stderr, "check_kernels: %s\n", message);
+}
+
+/* Ends the program where CUDA is asked for and there is no device. */
+static void require_device(const check_run *run)
+{
+    mvf_device_info info;
+    if (mvf_device_describe(0, &info, &run->logger) == MVF_OK && info.usable) {
+        printf("device: %s, compute capability %d\n", info.name, info.compute_capability);
+        return;
+    }
+    const char *required = getenv("MVF_REQUIRE_GPU");
+    printf("skipped: no CUDA device\n");
+    exit(required && *required && strcmp(required, "0") ? 1 : 77);
+}
+
+int main(int argc, char **argv)
+{
+    check_run run = {.logger = {print_message, NULL}};
+    run.seed = parse_arguments(&run, argc, argv);
+    printf("seed %llu\n", (unsigned long long)run.seed);
+    if (run.cuda)
+        require_device(&run);
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        if (groups[i].cuda != run.cuda || (run.only && !strstr(groups[i].name, run.only)))
+            continue;
+        int before = run.n_checks, failed = run.n_failed;
+        run.state = run.seed * 2 + 1;
+        groups[i].run(&run);
+        printf("%-24s %6d checks, %d failed\n", groups[i].name, run.n_checks - before,
+               run.n_failed - failed);
+    }
+    if (run.bench && !run.n_failed)
+        bench_search(&run);
+    printf("%d checks, %d failed\n", run.n_checks, run.n_failed);
+    return run.n_failed ? 1 : 0;
+}

@@ -1,0 +1,57 @@
+/*
+ * check_kernels.h - what the groups of check_kernels share.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_TESTS_CHECK_KERNELS_H
+#define MVF_TESTS_CHECK_KERNELS_H
+
+#include <stdint.h>
+
+#include <mvfield/mvfield.h>
+
+typedef struct check_run {
+    uint64_t seed, state;
+    const char *only;
+    int cuda, bench;
+    int n_checks, n_failed;
+    mvf_logger logger;
+} check_run;
+
+uint32_t check_random(check_run *run);
+
+/* Counts one check and prints `what` if it failed. */
+void check_result(check_run *run, int ok, const char *what);
+
+/* A plane of samples in the middle of guard bytes, its rows further apart than they are long. */
+typedef struct check_plane {
+    uint8_t *memory, *origin;
+    size_t n_bytes;
+    ptrdiff_t stride_bytes;
+    int32_t width, height, bit_depth;
+} check_plane;
+
+typedef enum check_fill {
+    FILL_NOISE,
+    FILL_FLAT,
+    FILL_STRIPES,
+    FILL_EXTREMES,
+    FILL_TEXTURE,
+    N_FILLS
+} check_fill;
+
+void check_plane_alloc(check_run *run, check_plane *plane, int32_t width, int32_t height,
+                       int32_t bit_depth);
+void check_plane_free(check_plane *plane);
+/* `phase` shifts the pattern, so that two planes differ by a motion. */
+void check_plane_fill(check_run *run, check_plane *plane, check_fill fill, int32_t phase);
+uint32_t check_plane_sample(const check_plane *plane, int32_t x, int32_t y);
+void check_plane_set(check_plane *plane, int32_t x, int32_t y, uint32_t value);
+mvf_picture check_plane_picture(const check_plane *plane, int64_t frame);
+const char *check_fill_name(check_fill fill);
+
+/* The groups. */
+void check_search(check_run *run);
+void bench_search(check_run *run);
+
+#endif
