@@ -52,7 +52,8 @@ pkgconfig_DATA += src/mvfield-video.pc
 
 bin_PROGRAMS += src/cli/mvfield
 src_cli_mvfield_SOURCES = \
-	src/cli/extract.c src/cli/info.c src/cli/main.c src/cli/options.c src/cli/options.h \
-	src/cli/overlay.c src/cli/progress.c src/cli/progress.h src/cli/run.c src/cli/run.h
+	src/cli/commands.h src/cli/extract.c src/cli/info.c src/cli/main.c src/cli/message.c \
+	src/cli/message.h src/cli/options.c src/cli/options.h src/cli/overlay.c src/cli/progress.c \
+	src/cli/progress.h src/cli/run.c src/cli/run.h
 src_cli_mvfield_LDADD = src/libmvfield-video.la src/libmvfield.la
 endif

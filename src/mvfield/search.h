@@ -87,6 +87,10 @@ typedef struct mvf_options {
 /* Fills in the defaults: exact full search of 16 x 16 blocks within +-16 px, backend auto. */
 MVF_API void mvf_options_init(mvf_options *options);
 
+/* Checks the options without opening anything: MVF_OK, or MVF_ERROR_ARGUMENT with a message that
+ * names the option and what would be right. */
+MVF_API mvf_status mvf_options_check(const mvf_options *options);
+
 typedef struct mvf_searcher mvf_searcher;
 
 /*

@@ -105,6 +105,9 @@ MVF_API int32_t mvf_frame_is_damaged(const mvf_frame *frame);
 /* FFmpeg's frame, owned by `frame`. */
 MVF_API struct AVFrame *mvf_frame_get_avframe(mvf_frame *frame);
 
+/* A second owner of the same frame, or NULL when memory runs out. */
+MVF_API mvf_frame *mvf_frame_ref(const mvf_frame *frame);
+
 MVF_API void mvf_frame_free(mvf_frame **frame);
 
 typedef struct mvf_overlay_options {

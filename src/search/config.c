@@ -68,12 +68,17 @@ static mvf_status check_choices(const mvf_options *options)
     return MVF_OK;
 }
 
+mvf_status mvf_options_check(const mvf_options *options)
+{
+    MVF_TRY(check_blocks(options));
+    return check_choices(options);
+}
+
 mvf_status mvf_search_configure(mvf_search_config *config, const mvf_options *options,
                                 int32_t width, int32_t height, int32_t bit_depth)
 {
     MVF_TRY(check_geometry(options, width, height, bit_depth));
-    MVF_TRY(check_blocks(options));
-    MVF_TRY(check_choices(options));
+    MVF_TRY(mvf_options_check(options));
     int32_t step_x = options->step_x ? options->step_x : options->block_w;
     int32_t step_y = options->step_y ? options->step_y : options->block_h;
     *config = (mvf_search_config){.width = width,

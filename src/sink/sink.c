@@ -90,7 +90,7 @@ static mvf_status open_file(mvf_sink *sink, const mvf_sink_options *options)
     if (exists && S_ISDIR(existing.st_mode))
         return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: is a directory", sink->path);
     if (exists && S_ISREG(existing.st_mode) && !options->overwrite)
-        return mvf_fail(&sink->logger, MVF_ERROR_EXISTS, "%s: the file exists already", sink->path);
+        return mvf_fail(&sink->logger, MVF_ERROR_EXISTS, "%s: exists already (overwrite replaces it)", sink->path);
     /* A device or a pipe cannot be renamed over: it is written in place. */
     if (exists && !S_ISREG(existing.st_mode))
         sink->file = fopen(sink->path, "wbe");

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/run.h"
+
+static const struct {
+    const char *name;
+    cli_command command;
+    int (*run)(const cli_options *options);
+    const char *summary;
+} commands[] = {
+    {"extract", COMMAND_EXTRACT, command_extract, "motion vectors to a file"},
+    {"overlay", COMMAND_OVERLAY, command_overlay, "motion drawn over the video"},
+    {"info", COMMAND_INFO, command_info, "this build and machine, or what a file offers"},
+};
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+static void print_help(FILE *to)
+{
+    fprintf(to, "usage: mvfield COMMAND ...\n\n"
+                "Turns video into motion vector fields, on a GPU or on the CPU with the same "
+                "bits.\n\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(to, "  mvfield %-8s %s\n", commands[i].name, commands[i].summary);
+    fprintf(to, "\n  mvfield extract clip.mp4 -o clip.csv\n"
+                "  mvfield overlay clip.mp4 -o arrows.mp4\n\n"
+                "mvfield COMMAND --help lists the options.\n");
+}
+
+/* What is still in stdio's buffers may fail to be written only now. */
+static int check_output(int exit_status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return exit_status;
+    message_print(MVF_LOG_ERROR, "standard output: writing failed");
+    return exit_status ? exit_status : EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_help(stdout);
+        return check_output(0);
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("mvfield %s\n", mvf_version());
+        return check_output(0);
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        cli_options options;
+        if (strcmp(argv[1], commands[i].name))
+            continue;
+        switch (options_parse(&options, commands[i].command, argc - 2, argv + 2)) {
+        case PARSE_ERROR:
+            return EXIT_USAGE;
+        case PARSE_HELP:
+            return check_output(0);
+        case PARSE_RUN:
+            break;
+        }
+        run_catch_signals();
+        return check_output(commands[i].run(&options));
+    }
+    message_print(MVF_LOG_ERROR, "%s: there is no such command (mvfield --help lists them)",
+                  argv[1]);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cli/progress.h"
+
+static mvf_log_level highest_level = MVF_LOG_INFO;
+
+void message_set_level(mvf_log_level level)
+{
+    highest_level = level;
+}
+
+mvf_log_level message_level(void)
+{
+    return highest_level;
+}
+
+static void print_line(void *opaque, mvf_log_level level, const char *line)
+{
+    (void)opaque;
+    if (level > highest_level)
+        return;
+    /* One write for the line, so that lines of several threads do not mix. */
+    progress_clear();
+    fprintf(stderr, "mvfield: %s%s\n", level == MVF_LOG_WARNING ? "warning: " : "", line);
+}
+
+mvf_logger message_logger(void)
+{
+    return (mvf_logger){print_line, NULL};
+}
+
+void message_print(mvf_log_level level, const char *format, ...)
+{
+    char line[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    print_line(NULL, level, line);
+}
+
+int message_exit_status(mvf_status status)
+{
+    if (status == MVF_ERROR_ARGUMENT)
+        return EXIT_USAGE;
+    /* The libraries name the causes that they know; these two say all by themselves. */
+    if (status == MVF_ERROR_MEMORY || status == MVF_ERROR_INTERNAL)
+        message_print(MVF_LOG_ERROR, "%s", mvf_status_string(status));
+    return status == MVF_ERROR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
+}

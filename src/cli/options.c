@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/message.h"
+
+#define SEARCHES (COMMAND_EXTRACT | COMMAND_OVERLAY)
+#define ALL_COMMANDS (COMMAND_EXTRACT | COMMAND_OVERLAY | COMMAND_INFO)
+
+/* Takes a value and returns NULL, or says what would be right. */
+typedef const char *(*option_setter)(cli_options *options, const char *value);
+
+typedef struct option_spec {
+    const char *name;
+    /* NULL: the option takes no value. */
+    const char *value;
+    unsigned commands;
+    option_setter set;
+    const char *help;
+} option_spec;
+
+static int parse_int64(const char *text, int64_t low, int64_t high, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    long long parsed = strtoll(text, &end, 10);
+    if (errno || end == text || *end || parsed < low || parsed > high)
+        return 0;
+    *value = parsed;
+    return 1;
+}
+
+/* "16" or "32x16". */
+static int parse_pair(const char *text, int32_t *x, int32_t *y)
+{
+    char first[16];
+    int64_t a, b;
+    const char *cross = strchr(text, 'x');
+    size_t n = cross ? (size_t)(cross - text) : strlen(text);
+    if (n >= sizeof first)
+        return 0;
+    memcpy(first, text, n);
+    first[n] = '\0';
+    if (!parse_int64(first, 0, 99999, &a))
+        return 0;
+    b = a;
+    if (cross && !parse_int64(cross + 1, 0, 99999, &b))
+        return 0;
+    *x = (int32_t)a;
+    *y = (int32_t)b;
+    return 1;
+}
+
+/* The place of `text` among the NULL-terminated `names`, or -1. */
+static int find_name(const char *const *names, const char *text)
+{
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], text))
+            return i;
+    return -1;
+}
+
+static const char *set_output(cli_options *options, const char *value)
+{
+    options->output = value;
+    return *value ? NULL : "a file name, or - for standard output";
+}
+
+static const char *set_format(cli_options *options, const char *value)
+{
+    options->format = value;
+    return NULL;
+}
+
+static const char *set_overwrite(cli_options *options, const char *value)
+{
+    (void)value;
+    options->overwrite = 1;
+    return NULL;
+}
+
+static const char *set_backend(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"auto", "cpu", "cuda", NULL};
+    int index = find_name(names, value);
+    options->search.backend = (mvf_backend)(index < 0 ? 0 : index);
+    return index < 0 ? "auto, cpu or cuda" : NULL;
+}
+
+static const char *set_device(cli_options *options, const char *value)
+{
+    int64_t device;
+    if (!parse_int64(value, 0, 1023, &device))
+        return "a CUDA device number from 0 on (mvfield info lists them)";
+    options->search.device = (int32_t)device;
+    return NULL;
+}
+
+static const char *set_method(cli_options *options, const char *value)
+{
+    options->search.method = MVF_METHOD_FULL;
+    return strcmp(value, "full") ? "full" : NULL;
+}
+
+static const char *set_block(cli_options *options, const char *value)
+{
+    static const char right[] = "4, 8, 16, 32 or 64, or a pair of these like 16x8";
+    return parse_pair(value, &options->search.block_w, &options->search.block_h) ? NULL : right;
+}
+
+static const char *set_step(cli_options *options, const char *value)
+{
+    int ok = parse_pair(value, &options->search.step_x, &options->search.step_y) &&
+             options->search.step_x && options->search.step_y;
+    return ok ? NULL : "from 1 to the block size, or a pair like 8x4";
+}
+
+static const char *set_range(cli_options *options, const char *value)
+{
+    static const char right[] = "from 0 to 256, or a pair like 32x16";
+    return parse_pair(value, &options->search.range_x, &options->search.range_y) ? NULL : right;
+}
+
+static const char *set_edges(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"clamp", "inside", NULL};
+    int index = find_name(names, value);
+    options->search.edges = (mvf_edges)(index < 0 ? 0 : index);
+    return index < 0 ? "clamp or inside" : NULL;
+}
+
+static const char *set_reference(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"previous", "next", "both", NULL};
+    int index = find_name(names, value);
+    options->reference = (reference_choice)(index + 1);
+    return index < 0 ? "previous, next or both" : NULL;
+}
+
+static const char *set_start(cli_options *options, const char *value)
+{
+    return parse_int64(value, 0, INT64_MAX, &options->first_frame) ? NULL
+                                                                   : "a frame number from 0 on";
+}
+
+static const char *set_frames(cli_options *options, const char *value)
+{
+    return parse_int64(value, 1, INT64_MAX, &options->n_frames) ? NULL
+                                                                : "a number of frames from 1 on";
+}
+
+static const char *set_stream(cli_options *options, const char *value)
+{
+    int64_t stream;
+    if (!parse_int64(value, 0, INT32_MAX, &stream))
+        return "the number of a video stream (mvfield info IN lists them)";
+    options->stream = (int32_t)stream;
+    return NULL;
+}
+
+static const char *set_threads(cli_options *options, const char *value)
+{
+    int64_t threads;
+    if (!parse_int64(value, 0, 1024, &threads))
+        return "from 1 to 1024, or 0 for one a processor";
+    options->search.threads = (int32_t)threads;
+    return NULL;
+}
+
+static const char *set_cpu_level(cli_options *options, const char *value)
+{
+    for (int level = MVF_CPU_C; level <= MVF_CPU_AVX512; level++)
+        if (!strcmp(value, mvf_cpu_level_name((mvf_cpu_level)level))) {
+            options->search.cpu_level = (mvf_cpu_level)level;
+            return NULL;
+        }
+    return "c, sse2, ssse3, avx2 or avx512";
+}
+
+static const char *set_progress(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"auto", "always", "never", NULL};
+    int index = find_name(names, value);
+    options->progress = (progress_mode)(index < 0 ? 0 : index);
+    return index < 0 ? "auto, always or never" : NULL;
+}
+
+static const char *set_quiet(cli_options *options, const char *value)
+{
+    (void)value;
+    options->progress = PROGRESS_NEVER;
+    message_set_level(MVF_LOG_ERROR);
+    return NULL;
+}
+
+static const char *set_log_level(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug", NULL};
+    int index = find_name(names, value);
+    (void)options;
+    if (index >= 0)
+        message_set_level((mvf_log_level)index);
+    return index < 0 ? "error, warning, info or debug" : NULL;
+}
+
+static const option_spec specs[] = {
+    {"output", "FILE", SEARCHES, set_output, "the file to make; -o FILE is the same"},
+    {"format", "NAME", COMMAND_EXTRACT, set_format, "csv, md5 or null [by FILE's extension]"},
+    {"overwrite", NULL, SEARCHES, set_overwrite, "replace FILE if it exists"},
+    {"backend", "NAME", SEARCHES, set_backend, "auto, cpu or cuda [auto: a GPU if there is one]"},
+    {"device", "N", SEARCHES, set_device, "the CUDA device to use [0]"},
+    {"method", "NAME", SEARCHES, set_method, "full: every vector in range, exactly [full]"},
+    {"block", "W[xH]", SEARCHES, set_block, "block size in px: 4, 8, 16, 32, 64 [16]"},
+    {"step", "X[xY]", SEARCHES, set_step, "px between block origins [the block size]"},
+    {"range", "X[xY]", SEARCHES, set_range, "largest motion in px, 0 to 256 [16]"},
+    {"edges", "RULE", SEARCHES, set_edges,
+     "clamp: edge samples repeat outside the frame; inside: vectors stay in it [clamp]"},
+    {"reference", "WHICH", SEARCHES, set_reference,
+     "predict each frame from its previous, next or both frames [previous]"},
+    {"start", "N", SEARCHES, set_start, "first frame, counted from 0 [0]"},
+    {"frames", "N", SEARCHES, set_frames, "number of frames [all]"},
+    {"stream", "N", ALL_COMMANDS, set_stream, "stream number [the best video stream]"},
+    {"threads", "N", SEARCHES, set_threads, "CPU threads [one a processor]"},
+    {"cpu-level", "NAME", SEARCHES, set_cpu_level,
+     "highest instruction set to use: c, sse2, ssse3, avx2, avx512 [the best]"},
+    {"progress", "WHEN", SEARCHES, set_progress, "auto, always or never [auto: on a terminal]"},
+    {"quiet", NULL, ALL_COMMANDS, set_quiet, "say nothing but errors"},
+    {"log-level", "LEVEL", ALL_COMMANDS, set_log_level, "error, warning, info or debug [info]"},
+};
+#define N_SPECS ((int)(sizeof specs / sizeof specs[0]))
+
+static const struct {
+    cli_command command;
+    const char *name, *usage, *summary;
+} texts[] = {
+    {COMMAND_EXTRACT, "extract", "IN -o OUT",
+     "Searches each frame's motion against its reference and writes the vectors to OUT.\n"
+     "IN is a file, - for standard input, or any address that FFmpeg opens.\n"
+     "A vector points from a block to where it comes from in the reference: content that\n"
+     "moved 3 px to the left has x = +3. Row k belongs to frame k; the first frame has no\n"
+     "reference and one row without vectors."},
+    {COMMAND_OVERLAY, "overlay", "IN -o OUT.mp4",
+     "Draws the motion of each frame over the video: arrows that show how the content moved,\n"
+     "coloured by direction, and dots where it stood still. Audio and times are kept."},
+    {COMMAND_INFO, "info", "[IN]",
+     "Shows this build and this machine; with IN, what the file offers."},
+};
+
+static void print_help(cli_command command)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].command == command)
+            printf("usage: mvfield %s [options] %s\n\n%s\n\noptions:\n", texts[i].name,
+                   texts[i].usage, texts[i].summary);
+    for (int i = 0; i < N_SPECS; i++) {
+        char left[48];
+        if (!(specs[i].commands & command))
+            continue;
+        snprintf(left, sizeof left, "--%s%s%s", specs[i].name, specs[i].value ? " " : "",
+                 specs[i].value ? specs[i].value : "");
+        printf("  %-22s %s\n", left, specs[i].help);
+    }
+    printf("\nexit status: 0 all frames, 1 failed, 2 wrong usage, 3 finished but the input is "
+           "damaged,\n130 interrupted (the output is complete up to there)\n");
+}
+
+static int find_option(const char *name, size_t length)
+{
+    for (int i = 0; i < N_SPECS; i++)
+        if (strlen(specs[i].name) == length && !strncmp(specs[i].name, name, length))
+            return i;
+    return -1;
+}
+
+static int was_given(const cli_options *options, const char *name)
+{
+    return options->given >> find_option(name, strlen(name)) & 1;
+}
+
+static parse_result usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static parse_result usage_error(const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    message_print(MVF_LOG_ERROR, "%s", line);
+    return PARSE_ERROR;
+}
+
+static const char *command_name(cli_command command)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].command == command)
+            return texts[i].name;
+    return "";
+}
+
+/* Parses the option at argv[*index] and moves on to its last word. */
+static parse_result parse_option(cli_options *options, cli_command command, int argc, char **argv,
+                                 int *index)
+{
+    const char *word = argv[*index];
+    const char *name = !strcmp(word, "-o") ? "output" : word + 2;
+    const char *equals = strchr(name, '=');
+    int found = find_option(name, equals ? (size_t)(equals - name) : strlen(name));
+    if (strcmp(word, "-o") && strncmp(word, "--", 2))
+        found = -1;
+    if (found < 0 || !(specs[found].commands & command))
+        return usage_error("%s: there is no such option (mvfield %s --help lists them)", word,
+                           command_name(command));
+    const char *value = equals ? equals + 1 : NULL;
+    if (!specs[found].value && value)
+        return usage_error("--%s takes no value", specs[found].name);
+    if (specs[found].value && !value) {
+        if (++*index >= argc)
+            return usage_error("--%s needs a value: %s", specs[found].name, specs[found].help);
+        value = argv[*index];
+    }
+    const char *right = specs[found].set(options, value);
+    if (right)
+        return usage_error("--%s %s: must be %s", specs[found].name, value, right);
+    options->given |= UINT64_C(1) << found;
+    return PARSE_RUN;
+}
+
+/* Options that would do nothing. */
+static parse_result check_combination(const cli_options *options)
+{
+    if (options->search.backend == MVF_BACKEND_CPU && was_given(options, "device"))
+        return usage_error("--device has no effect with --backend cpu");
+    if (options->search.backend == MVF_BACKEND_CUDA && was_given(options, "cpu-level"))
+        return usage_error("--cpu-level has no effect with --backend cuda");
+    if (mvf_options_check(&options->search) != MVF_OK)
+        return PARSE_ERROR;
+    return PARSE_RUN;
+}
+
+static parse_result check_operands(const cli_options *options, cli_command command)
+{
+    if (command == COMMAND_INFO)
+        return PARSE_RUN;
+    if (!options->input)
+        return usage_error("%s: no input: give a file, or - for standard input",
+                           command_name(command));
+    int discards = options->format && !strcmp(options->format, "null");
+    if (!options->output && !discards)
+        return usage_error("%s: no output: give -o FILE", command_name(command));
+    return check_combination(options);
+}
+
+parse_result options_parse(cli_options *options, cli_command command, int argc, char **argv)
+{
+    int operands_only = 0;
+    *options = (cli_options){.reference = REFERENCE_PREVIOUS, .n_frames = INT64_MAX, .stream = -1};
+    mvf_options_init(&options->search);
+    options->search.logger = message_logger();
+    for (int i = 0; i < argc; i++) {
+        if (!operands_only && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
+            print_help(command);
+            return PARSE_HELP;
+        }
+        if (!operands_only && !strcmp(argv[i], "--")) {
+            operands_only = 1;
+        } else if (!operands_only && argv[i][0] == '-' && argv[i][1]) {
+            parse_result result = parse_option(options, command, argc, argv, &i);
+            if (result != PARSE_RUN)
+                return result;
+        } else if (options->input) {
+            return usage_error("%s: only one input is taken, and %s is given already", argv[i],
+                               options->input);
+        } else {
+            options->input = argv[i];
+        }
+    }
+    return check_operands(options, command);
+}

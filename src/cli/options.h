@@ -1,0 +1,47 @@
+/*
+ * cli/options.h - the command line, from one table that also makes the help texts.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_CLI_OPTIONS_H
+#define MVF_CLI_OPTIONS_H
+
+#include <mvfield/video.h>
+
+#include "cli/progress.h"
+
+typedef enum cli_command {
+    COMMAND_EXTRACT = 1 << 0,
+    COMMAND_OVERLAY = 1 << 1,
+    COMMAND_INFO = 1 << 2
+} cli_command;
+
+typedef enum reference_choice {
+    REFERENCE_PREVIOUS = 1 << 0,
+    REFERENCE_NEXT = 1 << 1,
+    REFERENCE_BOTH = REFERENCE_PREVIOUS | REFERENCE_NEXT
+} reference_choice;
+
+typedef struct cli_options {
+    const char *input;
+    const char *output;
+    const char *format;
+    int overwrite;
+    mvf_options search;
+    reference_choice reference;
+    int64_t first_frame;
+    /* INT64_MAX: all. */
+    int64_t n_frames;
+    int32_t stream;
+    progress_mode progress;
+    /* Which options were given, by their place in the table. */
+    uint64_t given;
+} cli_options;
+
+typedef enum parse_result { PARSE_RUN, PARSE_HELP, PARSE_ERROR } parse_result;
+
+/* Parses what follows the command's name; says what is wrong with PARSE_ERROR, and prints the
+ * help with PARSE_HELP. */
+parse_result options_parse(cli_options *options, cli_command command, int argc, char **argv);
+
+#endif

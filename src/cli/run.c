@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/run.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "cli/message.h"
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int signal_number)
+{
+    (void)signal_number;
+    stop_requested = 1;
+}
+
+void run_catch_signals(void)
+{
+    /* One signal asks for a stop in good order; a second one ends the process at once. */
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int run_interrupted(void *opaque)
+{
+    (void)opaque;
+    return stop_requested;
+}
+
+mvf_status run_open_source(mvf_source **source, const cli_options *options, int keep_other_streams)
+{
+    mvf_source_options source_options;
+    mvf_source_options_init(&source_options);
+    source_options.stream = options->stream;
+    source_options.threads = options->search.threads;
+    source_options.keep_other_streams = keep_other_streams;
+    source_options.interrupt = run_interrupted;
+    source_options.logger = message_logger();
+    return mvf_source_open(source, options->input, &source_options);
+}
+
+/* A frame in the pipeline, with its luma described. */
+typedef struct run_frame {
+    mvf_frame *frame;
+    mvf_picture picture;
+    int32_t width, height, bit_depth;
+} run_frame;
+
+typedef struct run_state {
+    const cli_options *options;
+    run_consumer consume;
+    void *opaque;
+    mvf_searcher *searcher;
+    /* What the searcher was opened for. */
+    int32_t width, height, bit_depth;
+    /* The frames around the one to search next. */
+    run_frame *previous, *current;
+    int64_t n_done;
+} run_state;
+
+static void free_frame(run_frame *frame)
+{
+    if (frame)
+        mvf_frame_free(&frame->frame);
+    free(frame);
+}
+
+static mvf_status read_frame(mvf_source *source, run_frame **out)
+{
+    *out = NULL;
+    run_frame *frame = calloc(1, sizeof *frame);
+    if (!frame)
+        return MVF_ERROR_MEMORY;
+    mvf_status status = mvf_source_read(source, &frame->frame);
+    if (status == MVF_OK)
+        status = mvf_frame_get_picture(frame->frame, &frame->picture, &frame->width, &frame->height,
+                                       &frame->bit_depth);
+    if (status != MVF_OK) {
+        free_frame(frame);
+        return status;
+    }
+    *out = frame;
+    return MVF_OK;
+}
+
+/* A pair is searched only where both frames have the same size and depth. */
+static int fit_together(const run_frame *a, const run_frame *b)
+{
+    return a && b && a->width == b->width && a->height == b->height && a->bit_depth == b->bit_depth;
+}
+
+/* Hands on the fields that are ready; once flushed, all of them. */
+static mvf_status deliver(run_state *state)
+{
+    mvf_field *field;
+    mvf_status status;
+    while ((status = mvf_searcher_receive(state->searcher, &field)) == MVF_OK) {
+        run_frame *frame = field->opaque;
+        field->opaque = NULL;
+        if (mvf_frame_is_damaged(frame->frame))
+            field->flags |= MVF_FIELD_DAMAGED;
+        status = state->consume(state->opaque, frame->frame, field);
+        mvf_field_free(&field);
+        free_frame(frame);
+        if (status != MVF_OK)
+            return status;
+        progress_update(++state->n_done);
+    }
+    return status == MVF_AGAIN || status == MVF_EOF ? MVF_OK : status;
+}
+
+static mvf_status drain(run_state *state)
+{
+    if (!state->searcher)
+        return MVF_OK;
+    mvf_searcher_flush(state->searcher);
+    return deliver(state);
+}
+
+static mvf_status fit_searcher(run_state *state, const run_frame *frame)
+{
+    if (state->searcher && state->width == frame->width && state->height == frame->height &&
+        state->bit_depth == frame->bit_depth)
+        return MVF_OK;
+    mvf_status status = drain(state);
+    if (status != MVF_OK)
+        return status;
+    mvf_searcher_close(&state->searcher);
+    state->width = frame->width;
+    state->height = frame->height;
+    state->bit_depth = frame->bit_depth;
+    return mvf_searcher_open(&state->searcher, &state->options->search, frame->width, frame->height,
+                             frame->bit_depth);
+}
+
+/* A second owner of the frame's samples, which travels with its field. */
+static run_frame *share_frame(const run_frame *frame)
+{
+    run_frame *copy = malloc(sizeof *copy);
+    if (!copy)
+        return NULL;
+    *copy = *frame;
+    copy->frame = mvf_frame_ref(frame->frame);
+    if (!copy->frame) {
+        free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+static mvf_status submit(run_state *state, const run_frame *next)
+{
+    mvf_picture references[2];
+    size_t n_references = 0;
+    const run_frame *current = state->current;
+    if (state->options->reference & REFERENCE_PREVIOUS && fit_together(state->previous, current))
+        references[n_references++] = state->previous->picture;
+    if (state->options->reference & REFERENCE_NEXT && fit_together(next, current))
+        references[n_references++] = next->picture;
+    mvf_status status = fit_searcher(state, current);
+    if (status != MVF_OK)
+        return status;
+    run_frame *travelling = share_frame(current);
+    if (!travelling)
+        return MVF_ERROR_MEMORY;
+    for (;;) {
+        status = mvf_searcher_submit(state->searcher, &current->picture, references, n_references,
+                                     travelling);
+        if (status != MVF_AGAIN)
+            break;
+        status = deliver(state);
+        if (status != MVF_OK)
+            break;
+    }
+    if (status != MVF_OK) {
+        free_frame(travelling);
+        return status;
+    }
+    return deliver(state);
+}
+
+static int is_wanted(const cli_options *options, int64_t frame)
+{
+    return frame >= options->first_frame && frame - options->first_frame < options->n_frames;
+}
+
+/* Moves on by one frame; `next` may be NULL at the end. Takes ownership of `next`. */
+static mvf_status advance(run_state *state, run_frame *next)
+{
+    mvf_status status = MVF_OK;
+    if (state->current && is_wanted(state->options, state->current->picture.frame))
+        status = submit(state, next);
+    free_frame(state->previous);
+    state->previous = state->current;
+    state->current = next;
+    return status;
+}
+
+static mvf_status read_all(mvf_source *source, run_state *state)
+{
+    const cli_options *options = state->options;
+    int64_t end = options->n_frames > INT64_MAX - options->first_frame
+                      ? INT64_MAX
+                      : options->first_frame + options->n_frames;
+    for (int64_t index = 0;; index++) {
+        run_frame *next = NULL;
+        /* The frame after the last wanted one serves as its reference only if asked for. */
+        if (index > end || (index == end && !(options->reference & REFERENCE_NEXT)))
+            return advance(state, NULL);
+        mvf_status status = run_interrupted(NULL) ? MVF_ERROR_INTERRUPTED : MVF_OK;
+        if (status == MVF_OK)
+            status = read_frame(source, &next);
+        if (status == MVF_OK || status == MVF_EOF || status == MVF_ERROR_INTERRUPTED) {
+            mvf_status advanced = advance(state, next);
+            if (advanced != MVF_OK)
+                return advanced;
+        }
+        if (status != MVF_OK)
+            return status == MVF_EOF ? MVF_OK : status;
+    }
+}
+
+mvf_status run_search(mvf_source *source, const cli_options *options, run_consumer consume,
+                      void *opaque)
+{
+    run_state state = {.options = options, .consume = consume, .opaque = opaque};
+    int64_t n_expected = mvf_source_get_info(source)->frame_count_hint;
+    progress_start(options->progress,
+                   n_expected < options->n_frames ? n_expected : options->n_frames);
+    mvf_status status = read_all(source, &state);
+    /* What was submitted before a signal still belongs to the output. */
+    if (status == MVF_OK || status == MVF_ERROR_INTERRUPTED) {
+        mvf_status drained = drain(&state);
+        status = drained == MVF_OK ? status : drained;
+    }
+    progress_clear();
+    free_frame(state.previous);
+    free_frame(state.current);
+    /* After an error, fields in flight still carry their frames. */
+    if (state.searcher && status != MVF_OK) {
+        mvf_field *field;
+        mvf_searcher_flush(state.searcher);
+        while (mvf_searcher_receive(state.searcher, &field) == MVF_OK) {
+            free_frame(field->opaque);
+            mvf_field_free(&field);
+        }
+    }
+    mvf_searcher_close(&state.searcher);
+    return status;
+}
+
+int run_report(const mvf_source *source, const cli_options *options, mvf_status status)
+{
+    mvf_source_report report;
+    mvf_source_get_report(source, &report);
+    if (status == MVF_ERROR_INTERRUPTED) {
+        message_print(MVF_LOG_ERROR, "interrupted; the output is complete up to there");
+        return EXIT_INTERRUPTED;
+    }
+    if (report.damaged_frames || report.refused_packets) {
+        message_print(MVF_LOG_WARNING,
+                      "%s is damaged: %" PRId64 " of %" PRId64 " frames are marked as damaged and "
+                      "%" PRId64 " packets could not be decoded, first near frame %" PRId64
+                      "; the output holds all that could be had",
+                      options->input, report.damaged_frames, report.frames, report.refused_packets,
+                      report.first_damage);
+        return EXIT_DAMAGED;
+    }
+    if (report.truncated) {
+        message_print(MVF_LOG_WARNING,
+                      "%s ends too early: it promises more than the %" PRId64
+                      " frames that are in it; the output holds all of these",
+                      options->input, report.frames);
+        return EXIT_DAMAGED;
+    }
+    return EXIT_ALL_FRAMES;
+}

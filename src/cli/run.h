@@ -1,0 +1,31 @@
+/*
+ * cli/run.h - the pipeline that extract and overlay share: frames in, frames with fields out.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_CLI_RUN_H
+#define MVF_CLI_RUN_H
+
+#include "cli/options.h"
+
+/*
+ * Gets each frame with its field, in order. Both stay the pipeline's. Anything but MVF_OK ends the
+ * run with that status.
+ */
+typedef mvf_status (*run_consumer)(void *opaque, mvf_frame *frame, const mvf_field *field);
+
+/* Makes SIGINT and SIGTERM end runs and reads in good order. */
+void run_catch_signals(void);
+int run_interrupted(void *opaque);
+
+/* Opens the input that the options name. */
+mvf_status run_open_source(mvf_source **source, const cli_options *options, int keep_other_streams);
+
+/* Searches the frames that the options ask for. MVF_ERROR_INTERRUPTED after a signal. */
+mvf_status run_search(mvf_source *source, const cli_options *options, run_consumer consume,
+                      void *opaque);
+
+/* Says what was damaged; the exit status of a run whose output is complete. */
+int run_report(const mvf_source *source, const cli_options *options, mvf_status status);
+
+#endif
