@@ -1,1 +1,86 @@
 #!/bin/sh
+# run.sh [--quick]: installs what the tests need (Debian packages, by name), builds and runs all of
+# them, and ends in one line: N passed, N failed, N skipped. --quick: one build with the default
+# compiler instead of gcc, clang, the sanitizers and a distribution check. May be run again at any
+# time and from any folder; builds in build-tests/.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+jobs=$(getconf _NPROCESSORS_ONLN)
+passed=0 failed=0 skipped=0
+quick=no
+[ "${1-}" != --quick ] || quick=yes
+
+step() {
+	printf '\n== %s\n' "$*"
+}
+
+# one NAME COMMAND...: a step that counts as one test; shows the end of its output if it fails.
+one() {
+	name=$1
+	shift
+	if "$@" > "$root/build-tests/$name.log" 2>&1; then
+		passed=$((passed + 1))
+		echo "PASS: $name"
+		return 0
+	fi
+	failed=$((failed + 1))
+	tail -n 40 "$root/build-tests/$name.log"
+	echo "FAIL: $name (the whole output is in build-tests/$name.log)"
+	return 1
+}
+
+# Adds the counts of an automake test summary.
+count() {
+	passed=$((passed + $(sed -n 's/^# PASS: *//p' "$1" | tail -n 1)))
+	skipped=$((skipped + $(sed -n 's/^# SKIP: *//p' "$1" | tail -n 1)))
+	failed=$((failed + $(sed -n 's/^# \(FAIL\|XPASS\|ERROR\): *//p' "$1" | tail -n 3 |
+		awk '{ n += $1 } END { print n + 0 }')))
+}
+
+# suite NAME CONFIGURE-ARGUMENTS...: configures and builds in build-tests/NAME and runs the tests.
+suite() {
+	name=$1
+	shift
+	step "$name"
+	mkdir -p "build-tests/$name"
+	cd "build-tests/$name"
+	if one "$name-configure" ../../configure "$@" && one "$name-build" make -j"$jobs" &&
+		one "$name-build-tests" make -j"$jobs" check TESTS=; then
+		log=$root/build-tests/$name-check.log
+		make -j"$jobs" check > "$log" 2>&1 || true
+		grep -E '^(PASS|FAIL|SKIP|ERROR|XPASS): ' "$log" | grep -v '^PASS' || true
+		if grep -q '^# PASS: ' "$log"; then
+			count "$log"
+		else
+			tail -n 40 "$log"
+			failed=$((failed + 1))
+		fi
+	fi
+	cd "$root"
+}
+
+step "packages"
+sh samples/debian-packages.sh test
+mkdir -p build-tests
+step "autoreconf"
+one autoreconf autoreconf -fi || true
+suite gcc --enable-werror CC=gcc
+if [ $quick = no ]; then
+	suite clang --enable-werror --with-cuda=no CC=clang
+	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1 \
+		suite sanitizers --with-cuda=no --disable-shared CC=clang \
+		CFLAGS="-O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer"
+	step "distribution"
+	cd build-tests/gcc
+	one distcheck-without-cuda make -j"$jobs" distcheck \
+		DISTCHECK_CONFIGURE_FLAGS="--with-cuda=no" TESTS= || true
+	if grep -q "^NVCC = ." Makefile; then
+		one distcheck-with-cuda make -j"$jobs" distcheck \
+			DISTCHECK_CONFIGURE_FLAGS="--with-cuda=yes --with-cuda-arch=90" TESTS= || true
+	fi
+	cd "$root"
+fi
+
+printf '\n%d passed, %d failed, %d skipped\n' $passed $failed $skipped
+[ $failed = 0 ]
