@@ -40,13 +40,17 @@ pkgconfig_DATA += src/mvfield.pc
 
 if HAVE_FFMPEG
 mvfieldinclude_HEADERS += src/mvfield/video.h
+# The whole of libmvfield-video with its internal symbols, for the tests.
+noinst_LTLIBRARIES += src/libmvf_video_internal.la
+src_libmvf_video_internal_la_SOURCES = \
+	src/video/decode.c src/video/ffmpeg.c src/video/frame.c src/video/input.c \
+	src/video/internal.h src/video/luma.c src/video/open.c src/video/packets.c src/video/source.c
+src_libmvf_video_internal_la_CFLAGS = $(AM_CFLAGS) $(FFMPEG_CFLAGS)
+src_libmvf_video_internal_la_LIBADD = src/libmvf_base.la
+
 lib_LTLIBRARIES += src/libmvfield-video.la
-src_libmvfield_video_la_SOURCES = \
-	src/overlay/arrows.c src/overlay/canvas.c src/overlay/canvas.h src/overlay/draw.h \
-	src/video/decode.c src/video/encode.c src/video/internal.h src/video/luma.c \
-	src/video/overlay.c src/video/source.c
-src_libmvfield_video_la_CFLAGS = $(AM_CFLAGS) $(FFMPEG_CFLAGS)
-src_libmvfield_video_la_LIBADD = src/libmvf_base.la src/libmvfield.la $(FFMPEG_LIBS)
+src_libmvfield_video_la_SOURCES =
+src_libmvfield_video_la_LIBADD = src/libmvf_video_internal.la src/libmvfield.la $(FFMPEG_LIBS)
 src_libmvfield_video_la_LDFLAGS = -version-info 0:0:0 -no-undefined
 pkgconfig_DATA += src/mvfield-video.pc
 

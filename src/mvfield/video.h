@@ -59,9 +59,14 @@ typedef struct mvf_source_info {
 
 /*
  * Opens `url`: a file, "-" for standard input, a device or a network address. A local file of
- * exactly that name always wins over any other reading of it. On failure *source is NULL:
- * MVF_ERROR_IO, MVF_ERROR_DATA, MVF_ERROR_NO_VIDEO, MVF_ERROR_UNSUPPORTED (no decoder),
- * MVF_ERROR_INTERRUPTED, MVF_ERROR_MEMORY. A source serves one thread at a time.
+ * exactly that name always wins over any other reading of it, so ':', '%' or a leading '-' mean
+ * nothing there; a name with a pattern such as "%04d" that no file has is an image sequence. Pipes
+ * and FIFOs are waited for, the interrupt callback being asked about every 50 ms.
+ *
+ * `options` may be NULL; they are copied. On failure *source is NULL: MVF_ERROR_IO,
+ * MVF_ERROR_DATA, MVF_ERROR_NO_VIDEO, MVF_ERROR_ARGUMENT (no such stream, or not a video one),
+ * MVF_ERROR_UNSUPPORTED (no decoder), MVF_ERROR_INTERRUPTED, MVF_ERROR_MEMORY. A source serves one
+ * thread at a time; its frames may go to other threads and outlive it.
  */
 MVF_API mvf_status mvf_source_open(mvf_source **source, const char *url,
                                    const mvf_source_options *options);
@@ -70,20 +75,25 @@ MVF_API mvf_status mvf_source_open(mvf_source **source, const char *url,
 MVF_API const mvf_source_info *mvf_source_get_info(const mvf_source *source);
 
 /*
- * Reads the next frame in presentation order; the caller owns it. Goes on past damage, which is
- * counted. MVF_EOF after the last frame, when the decoder has been drained.
+ * Reads the next frame in presentation order; the caller owns it, and its samples stay where the
+ * decoder put them. Goes on past damage, which is counted. MVF_EOF after the last frame, when the
+ * decoder has been drained; MVF_ERROR_DATA instead if there was no frame at all. MVF_ERROR_MEMORY,
+ * MVF_ERROR_INTERRUPTED. After any of these, each further call returns the same.
  */
 MVF_API mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame);
 
 /* What has been seen so far. */
 typedef struct mvf_source_report {
     int64_t frames;
-    /* Frames that the decoder marked as damaged, and packets that it refused. */
+    /* Frames that the decoder marked as damaged, and packets that it refused or that could not be
+     * read. */
     int64_t damaged_frames;
     int64_t refused_packets;
-    /* Index of the first frame that was damaged or follows a refused packet; MVF_NO_FRAME. */
+    /* Index of the first frame that was damaged or follows a refused packet (as far as the
+     * decoder's threads let that be told), `frames` where none follows; MVF_NO_FRAME. */
     int64_t first_damage;
-    /* Non-zero: the input ended before its header or index says that it should. */
+    /* Non-zero, after MVF_EOF: the input ended before its header or index (MP4, Matroska, AVI) says
+     * that it should, in the middle of a packet, or by a read error. */
     int32_t truncated;
 } mvf_source_report;
 
@@ -93,8 +103,10 @@ MVF_API void mvf_source_close(mvf_source **source);
 
 /*
  * Describes the frame's luma as a picture that stays valid as long as the frame: in place for gray
- * and planar YUV of 8 to 16 bits, converted to 8-bit or 16-bit gray otherwise (once; the frame
- * keeps the result). Sizes and depth come with it. MVF_ERROR_UNSUPPORTED, MVF_ERROR_MEMORY.
+ * and for YUV whose luma is a plane of 8 to 16 bits in the machine's byte order, converted to gray
+ * of the same depth otherwise (RGB, palettes, packed YUV, P010; once, the frame keeps the result).
+ * Alpha is ignored, and the range of YUV kept. Sizes and depth come with it.
+ * MVF_ERROR_UNSUPPORTED, MVF_ERROR_MEMORY. A frame serves one thread at a time.
  */
 MVF_API mvf_status mvf_frame_get_picture(mvf_frame *frame, mvf_picture *picture, int32_t *width,
                                          int32_t *height, int32_t *bit_depth);
@@ -141,6 +153,12 @@ MVF_API mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame,
 MVF_API mvf_status mvf_overlay_close(mvf_overlay **overlay);
 
 MVF_API void mvf_overlay_discard(mvf_overlay **overlay);
+
+/*
+ * Silences FFmpeg's own messages for the whole process (av_log_set_level()), which otherwise reach
+ * standard error beside those of the loggers. For programs; the library never calls it.
+ */
+MVF_API void mvf_ffmpeg_quiet(void);
 
 /* The versions of FFmpeg's libraries in use, as "libavformat 59.27.100, ...". Static storage. */
 MVF_API const char *mvf_ffmpeg_versions(void);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "video/internal.h"
+
+#include <stdlib.h>
+
+#include <libavutil/pixdesc.h>
+
+#include "base/memory.h"
+
+mvf_frame *mvf_frame_alloc(AVFrame *av, AVBufferRef *converter)
+{
+    mvf_frame *frame = mvf_alloc_array(1, sizeof *frame);
+    if (!frame)
+        return NULL;
+    frame->av = av_frame_alloc();
+    frame->converter = av_buffer_ref(converter);
+    if (!frame->av || !frame->converter) {
+        mvf_frame_free(&frame);
+        return NULL;
+    }
+    av_frame_move_ref(frame->av, av);
+    return frame;
+}
+
+static mvf_picture_type picture_type(const AVFrame *frame)
+{
+    switch (frame->pict_type) {
+    case AV_PICTURE_TYPE_I:
+    case AV_PICTURE_TYPE_SI:
+    case AV_PICTURE_TYPE_BI:
+        return MVF_PICTURE_I;
+    case AV_PICTURE_TYPE_P:
+    case AV_PICTURE_TYPE_S:
+    case AV_PICTURE_TYPE_SP:
+        return MVF_PICTURE_P;
+    case AV_PICTURE_TYPE_B:
+        return MVF_PICTURE_B;
+    default:
+        return MVF_PICTURE_UNKNOWN;
+    }
+}
+
+mvf_status mvf_frame_get_picture(mvf_frame *frame, mvf_picture *picture, int32_t *width,
+                                 int32_t *height, int32_t *bit_depth)
+{
+    const AVFrame *luma = frame->av;
+    if (!mvf_luma_depth_in_place(frame->av->format)) {
+        if (!frame->gray)
+            MVF_TRY(mvf_luma_convert(frame->converter, frame->av, &frame->gray));
+        luma = frame->gray;
+    }
+    mvf_picture_init(picture);
+    picture->data = luma->data[0];
+    picture->stride_bytes = luma->linesize[0];
+    picture->type = picture_type(frame->av);
+    picture->frame = frame->index;
+    picture->pts = frame->pts;
+    picture->time_base = (mvf_rational){frame->time_base.num, frame->time_base.den};
+    *width = luma->width;
+    *height = luma->height;
+    *bit_depth = mvf_luma_depth_in_place(luma->format);
+    return MVF_OK;
+}
+
+int32_t mvf_frame_is_damaged(const mvf_frame *frame)
+{
+    return frame->damaged;
+}
+
+struct AVFrame *mvf_frame_get_avframe(mvf_frame *frame)
+{
+    return frame->av;
+}
+
+void mvf_frame_free(mvf_frame **frame)
+{
+    if (!frame || !*frame)
+        return;
+    av_frame_free(&(*frame)->av);
+    av_frame_free(&(*frame)->gray);
+    av_buffer_unref(&(*frame)->converter);
+    free(*frame);
+    *frame = NULL;
+}

@@ -1,0 +1,153 @@
+/*
+ * video/internal.h - the parts of libmvfield-video, all of FFmpeg's types included.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_VIDEO_INTERNAL_H
+#define MVF_VIDEO_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avutil.h>
+#include <libavutil/frame.h>
+#include <libswscale/swscale.h>
+
+#include "base/error.h"
+#include "mvfield/video.h"
+
+/* The status that stands for FFmpeg's error code `error` (negative). */
+mvf_status mvf_status_from_av(int error);
+
+/* `name` with control characters replaced, so that a message stays one line; NULL without memory.
+ */
+char *mvf_printable(const char *name);
+
+/* The side data of `type` that the container gives for the stream, or NULL. */
+const uint8_t *mvf_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
+                                    size_t *n_bytes);
+
+/* yuvj* is yuv* whose frames are tagged as full range. */
+enum AVPixelFormat mvf_plain_format(enum AVPixelFormat format);
+
+/* input.c: a local file, a pipe or standard input, read so that an interrupt is always heard. */
+
+typedef struct mvf_input {
+    int fd;
+    /* Whether `fd` was opened here. */
+    int owned;
+    AVIOContext *io;
+    AVIOInterruptCB interrupt;
+} mvf_input;
+
+/* Fails with errno set; `path` NULL is standard input. */
+int mvf_input_open(mvf_input *input, const char *path, AVIOInterruptCB interrupt);
+void mvf_input_close(mvf_input *input);
+
+/* Whether the container promises more than the file holds. Moves the read position, so only after
+ * the last packet. */
+int mvf_input_is_cut(AVIOContext *io, const char *container);
+
+/* decode.c: packets in, frames out, right on every path. */
+
+typedef struct mvf_decoder_calls {
+    /* The next packet of the stream, or AVERROR_EOF once there are no more. */
+    int (*read)(void *context, AVPacket *packet);
+    /* As avcodec_send_packet() and avcodec_receive_frame(). */
+    int (*send)(void *context, const AVPacket *packet);
+    int (*receive)(void *context, AVFrame *frame);
+} mvf_decoder_calls;
+
+typedef struct mvf_decoder {
+    mvf_decoder_calls calls;
+    void *context;
+    /* A packet that is read and not yet accepted when `has_packet`. */
+    AVPacket *packet;
+    int has_packet;
+    int draining;
+    int64_t refused_packets;
+} mvf_decoder;
+
+/* 0 with a frame, AVERROR_EOF after the last one, or an error that ends decoding: AVERROR_EXIT and
+ * AVERROR(ENOMEM). Anything else is counted in refused_packets and passed over. */
+int mvf_decoder_next(mvf_decoder *decoder, AVFrame *frame);
+
+/* luma.c */
+
+/* Bit depth of plane 0 of `format` where that plane is luma as mvf_picture wants it, else 0. */
+int32_t mvf_luma_depth_in_place(enum AVPixelFormat format);
+
+/* The conversion context that the frames of one source share. */
+AVBufferRef *mvf_luma_converter_alloc(const mvf_logger *logger);
+
+/* A gray frame made of `frame`. */
+mvf_status mvf_luma_convert(AVBufferRef *converter, const AVFrame *frame, AVFrame **gray);
+
+/* frame.c */
+
+struct mvf_frame {
+    AVFrame *av;
+    AVFrame *gray;
+    AVBufferRef *converter;
+    int64_t index;
+    int64_t pts;
+    AVRational time_base;
+    int32_t damaged;
+};
+
+/* Takes over what `av` refers to. */
+mvf_frame *mvf_frame_alloc(AVFrame *av, AVBufferRef *converter);
+
+/* packets.c: packets of other streams on their way from a source to an overlay. */
+
+typedef struct mvf_packet_queue {
+    pthread_mutex_t mutex;
+    struct mvf_packet_node *first, **end;
+    size_t n_bytes, limit_bytes;
+    int64_t n_dropped;
+} mvf_packet_queue;
+
+int mvf_packet_queue_init(mvf_packet_queue *queue, size_t limit_bytes);
+void mvf_packet_queue_clear(mvf_packet_queue *queue);
+void mvf_packet_queue_destroy(mvf_packet_queue *queue);
+
+/* Takes over what `packet` refers to; beyond the limit the oldest packets are dropped and counted.
+ * Returns 0 or AVERROR(ENOMEM). */
+int mvf_packet_queue_push(mvf_packet_queue *queue, AVPacket *packet);
+
+/* The oldest packet, which the caller frees, or NULL. */
+AVPacket *mvf_packet_queue_pop(mvf_packet_queue *queue);
+
+/* source.c */
+
+struct mvf_source {
+    char *name;
+    mvf_source_options options;
+    mvf_source_info info;
+    mvf_source_report report;
+    mvf_input input;
+    AVFormatContext *format;
+    AVStream *stream;
+    AVCodecContext *codec;
+    AVFrame *received;
+    AVBufferRef *converter;
+    mvf_decoder decoder;
+    /* Packets of the stream, runs of failed reads, and failed reads in a row. */
+    int64_t n_packets, n_read_errors;
+    int read_errors;
+    int last_packet_cut;
+    mvf_status ended;
+    mvf_packet_queue others;
+    /* Also read by the overlay, on its own thread. */
+    atomic_int at_end;
+    atomic_int interrupted;
+};
+
+/* open.c */
+
+mvf_status mvf_source_open_input(mvf_source *source, const char *url);
+mvf_status mvf_source_open_decoder(mvf_source *source);
+
+#endif

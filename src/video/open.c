@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "video/internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <libavutil/avstring.h>
+#include <libavutil/display.h>
+
+/* FFmpeg's own rule for local files: a playlist on disk does not reach into the network. */
+#define LOCAL_PROTOCOLS "file,crypto,data"
+/* How far from 0 the first number of an image sequence is looked for. */
+#define FIRST_IMAGE_RANGE "10000"
+
+static int check_interrupt(void *opaque)
+{
+    mvf_source *source = opaque;
+    if (source->options.interrupt && source->options.interrupt(source->options.interrupt_opaque))
+        source->interrupted = 1;
+    return source->interrupted;
+}
+
+static mvf_status fail_open(mvf_source *source, int error)
+{
+    const mvf_logger *logger = &source->options.logger;
+    mvf_status status = source->interrupted ? MVF_ERROR_INTERRUPTED : mvf_status_from_av(error);
+    if (status == MVF_ERROR_INTERRUPTED)
+        return status;
+    if (error == AVERROR_EOF || (source->input.io && avio_size(source->input.io) == 0))
+        return mvf_fail(logger, MVF_ERROR_DATA, "%s: is empty; a video file is needed",
+                        source->name);
+    if (status == MVF_ERROR_DATA && mvf_input_is_cut(source->input.io, "mp4"))
+        return mvf_fail(logger, status,
+                        "%s: is cut off before the index that an MP4 file needs: %s", source->name,
+                        av_err2str(error));
+    if (status == MVF_ERROR_DATA)
+        return mvf_fail(logger, status, "%s: is not a video file that FFmpeg can read: %s",
+                        source->name, av_err2str(error));
+    return mvf_fail(logger, status, "%s: cannot be opened: %s", source->name, av_err2str(error));
+}
+
+/* A file of exactly this name wins over a protocol or an image pattern that the name looks like. */
+static int open_local(mvf_source *source, const char *url, int *is_local)
+{
+    struct stat status;
+    AVIOInterruptCB interrupt = {check_interrupt, source};
+    int is_stdin = !strcmp(url, "-");
+    *is_local = is_stdin || stat(url, &status) == 0;
+    return *is_local ? mvf_input_open(&source->input, is_stdin ? NULL : url, interrupt) : 0;
+}
+
+static int open_format(mvf_source *source, const char *url, int is_local)
+{
+    AVDictionary *options = NULL;
+    char *full = av_asprintf("%s%s", !is_local ? "" : strcmp(url, "-") ? "file:" : "pipe:", url);
+    source->format = avformat_alloc_context();
+    int error = full && source->format ? 0 : AVERROR(ENOMEM);
+    if (!error) {
+        source->format->interrupt_callback = (AVIOInterruptCB){check_interrupt, source};
+        source->format->pb = source->input.io;
+        error = is_local ? av_dict_set(&options, "protocol_whitelist", LOCAL_PROTOCOLS, 0)
+                         : av_dict_set(&options, "start_number_range", FIRST_IMAGE_RANGE, 0);
+    }
+    if (error >= 0)
+        error = avformat_open_input(&source->format, full, NULL, &options);
+    av_dict_free(&options);
+    av_free(full);
+    return error;
+}
+
+mvf_status mvf_source_open_input(mvf_source *source, const char *url)
+{
+    int is_local;
+    int error = open_local(source, url, &is_local);
+    if (error == AVERROR(EISDIR))
+        return mvf_fail(&source->options.logger, MVF_ERROR_IO,
+                        "%s: is a directory; a video file is needed", source->name);
+    if (!error)
+        error = open_format(source, url, is_local);
+    if (error < 0)
+        return fail_open(source, error);
+    error = avformat_find_stream_info(source->format, NULL);
+    if (source->interrupted)
+        return MVF_ERROR_INTERRUPTED;
+    return error < 0 && !source->format->nb_streams ? fail_open(source, error) : MVF_OK;
+}
+
+static int is_picture_track(const AVStream *stream)
+{
+    return stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
+           !(stream->disposition & AV_DISPOSITION_ATTACHED_PIC);
+}
+
+/* FFmpeg's choice, unless that is cover art; then the largest of the others. */
+static int best_stream(AVFormatContext *format)
+{
+    int best = av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+    if (best >= 0 && is_picture_track(format->streams[best]))
+        return best;
+    int64_t best_area = -1;
+    best = -1;
+    for (unsigned i = 0; i < format->nb_streams; i++) {
+        const AVCodecParameters *codec = format->streams[i]->codecpar;
+        int64_t area = (int64_t)codec->width * codec->height;
+        if (is_picture_track(format->streams[i]) && area > best_area) {
+            best_area = area;
+            best = (int)i;
+        }
+    }
+    return best;
+}
+
+static mvf_status choose_stream(mvf_source *source)
+{
+    AVFormatContext *format = source->format;
+    const mvf_logger *logger = &source->options.logger;
+    int32_t wanted = source->options.stream;
+    int best = best_stream(format);
+    if (best < 0)
+        return mvf_fail(logger, MVF_ERROR_NO_VIDEO, "%s: has no video stream%s", source->name,
+                        av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0) >= 0
+                            ? ", only cover art"
+                            : "");
+    if (wanted >= 0 && (uint32_t)wanted >= format->nb_streams)
+        return mvf_fail(logger, MVF_ERROR_ARGUMENT,
+                        "%s: has no stream %d; its %u streams count from 0, and stream %d is video",
+                        source->name, wanted, format->nb_streams, best);
+    if (wanted >= 0 && !is_picture_track(format->streams[wanted]))
+        return mvf_fail(logger, MVF_ERROR_ARGUMENT,
+                        "%s: stream %d is not a video stream; stream %d is one", source->name,
+                        wanted, best);
+    source->stream = format->streams[wanted >= 0 ? wanted : best];
+    return MVF_OK;
+}
+
+static void select_streams(mvf_source *source)
+{
+    for (unsigned i = 0; i < source->format->nb_streams; i++) {
+        AVStream *stream = source->format->streams[i];
+        enum AVMediaType type = stream->codecpar->codec_type;
+        int kept = source->options.keep_other_streams &&
+                   (type == AVMEDIA_TYPE_AUDIO || type == AVMEDIA_TYPE_SUBTITLE);
+        if (stream != source->stream && !kept)
+            stream->discard = AVDISCARD_ALL;
+    }
+}
+
+static int32_t clockwise_rotation(const AVStream *stream)
+{
+    size_t n_bytes;
+    const uint8_t *matrix = mvf_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &n_bytes);
+    if (!matrix || n_bytes < 9 * sizeof(int32_t))
+        return 0;
+    double turn = -av_display_rotation_get((const int32_t *)(const void *)matrix);
+    return isfinite(turn) ? (int32_t)((lrint(turn) % 360 + 360) % 360) : 0;
+}
+
+static int64_t frame_count_hint(const AVFormatContext *format, const AVStream *stream,
+                                AVRational rate)
+{
+    if (stream->nb_frames > 0)
+        return stream->nb_frames;
+    if (rate.num <= 0 || rate.den <= 0)
+        return 0;
+    if (stream->duration > 0)
+        return av_rescale_q(stream->duration, stream->time_base, av_inv_q(rate));
+    return format->duration > 0 ? av_rescale_q(format->duration, AV_TIME_BASE_Q, av_inv_q(rate))
+                                : 0;
+}
+
+static void fill_info(mvf_source *source)
+{
+    AVStream *stream = source->stream;
+    AVRational rate = av_guess_frame_rate(source->format, stream, NULL);
+    AVRational aspect = av_guess_sample_aspect_ratio(source->format, stream, NULL);
+    source->info = (mvf_source_info){
+        .container = source->format->iformat->name,
+        .codec = avcodec_get_name(stream->codecpar->codec_id),
+        .stream = stream->index,
+        .width = stream->codecpar->width,
+        .height = stream->codecpar->height,
+        .frame_rate = {rate.num, rate.den ? rate.den : 1},
+        .time_base = {stream->time_base.num, stream->time_base.den},
+        .sample_aspect = {aspect.num, aspect.den ? aspect.den : 1},
+        .rotation = clockwise_rotation(stream),
+        .frame_count_hint = frame_count_hint(source->format, stream, rate),
+    };
+}
+
+static int open_codec(mvf_source *source, const AVCodec *decoder)
+{
+    source->codec = avcodec_alloc_context3(decoder);
+    if (!source->codec)
+        return AVERROR(ENOMEM);
+    int error = avcodec_parameters_to_context(source->codec, source->stream->codecpar);
+    if (error < 0)
+        return error;
+    source->codec->pkt_timebase = source->stream->time_base;
+    source->codec->thread_count = source->options.threads;
+    return avcodec_open2(source->codec, decoder, NULL);
+}
+
+mvf_status mvf_source_open_decoder(mvf_source *source)
+{
+    MVF_TRY(choose_stream(source));
+    select_streams(source);
+    fill_info(source);
+    const AVCodec *decoder = avcodec_find_decoder(source->stream->codecpar->codec_id);
+    if (!decoder)
+        return mvf_fail(&source->options.logger, MVF_ERROR_UNSUPPORTED,
+                        "%s: this FFmpeg has no decoder for %s video", source->name,
+                        source->info.codec);
+    int error = open_codec(source, decoder);
+    if (error < 0)
+        return mvf_fail(&source->options.logger, mvf_status_from_av(error),
+                        "%s: the %s decoder cannot be opened: %s", source->name, decoder->name,
+                        av_err2str(error));
+    return MVF_OK;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "video/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <libavutil/time.h>
+
+#include "base/memory.h"
+
+/* Packets of other streams that wait for an overlay. */
+#define MAX_OTHER_BYTES (64 << 20)
+/* Reads that fail in a row until the rest of the input is given up. */
+#define MAX_READ_ERRORS 32
+#define RETRY_US 2000
+
+void mvf_source_options_init(mvf_source_options *options)
+{
+    *options = (mvf_source_options){.struct_size = sizeof *options, .stream = -1};
+}
+
+static int is_kept(const mvf_source *source, int stream_index)
+{
+    return source->options.keep_other_streams &&
+           (unsigned)stream_index < source->format->nb_streams &&
+           source->format->streams[stream_index]->discard < AVDISCARD_ALL;
+}
+
+/* The container's index may know of more packets than a pipe delivered. */
+static int index_promises_more(const mvf_source *source)
+{
+#if LIBAVFORMAT_VERSION_MAJOR >= 59
+    return strstr(source->info.container, "mp4") &&
+           avformat_index_get_entries_count(source->stream) > source->n_packets;
+#else
+    (void)source;
+    return 0;
+#endif
+}
+
+static int end_input(mvf_source *source)
+{
+    AVIOContext *io = source->format->pb;
+    int error = io && io->error < 0 && io->error != AVERROR_EOF ? io->error : 0;
+    if (source->interrupted)
+        return AVERROR_EXIT;
+    if (error)
+        mvf_log(&source->options.logger, MVF_LOG_WARNING,
+                "%s: reading failed, and what follows is lost: %s", source->name,
+                av_err2str(error));
+    source->report.truncated |= error || source->last_packet_cut || index_promises_more(source) ||
+                                mvf_input_is_cut(io, source->info.container);
+    source->at_end = 1;
+    return AVERROR_EOF;
+}
+
+/* 0 to try again, or what read_packet() returns. */
+static int survive_read_error(mvf_source *source, int error)
+{
+    if (source->interrupted || error == AVERROR_EXIT)
+        return AVERROR_EXIT;
+    if (error == AVERROR_EOF)
+        return end_input(source);
+    if (error == AVERROR(ENOMEM))
+        return error;
+    if (error == AVERROR(EAGAIN)) {
+        av_usleep(RETRY_US);
+        return 0;
+    }
+    if (source->read_errors++ == 0) {
+        source->n_read_errors++;
+        mvf_log(&source->options.logger, MVF_LOG_WARNING, "%s: damaged near frame %lld: %s",
+                source->name, (long long)source->report.frames, av_err2str(error));
+    }
+    if (source->read_errors < MAX_READ_ERRORS && !avio_feof(source->format->pb))
+        return 0;
+    source->report.truncated = 1;
+    return end_input(source);
+}
+
+static int read_packet(void *context, AVPacket *packet)
+{
+    mvf_source *source = context;
+    for (;;) {
+        int error = av_read_frame(source->format, packet);
+        if (error < 0) {
+            error = survive_read_error(source, error);
+            if (error < 0)
+                return error;
+            continue;
+        }
+        source->read_errors = 0;
+        if (packet->stream_index == source->stream->index) {
+            source->n_packets++;
+            source->last_packet_cut = (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
+            return 0;
+        }
+        if (is_kept(source, packet->stream_index))
+            error = mvf_packet_queue_push(&source->others, packet);
+        av_packet_unref(packet);
+        if (error < 0)
+            return error;
+    }
+}
+
+static int send_packet(void *context, const AVPacket *packet)
+{
+    return avcodec_send_packet(((mvf_source *)context)->codec, packet);
+}
+
+static int receive_frame(void *context, AVFrame *frame)
+{
+    return avcodec_receive_frame(((mvf_source *)context)->codec, frame);
+}
+
+static mvf_status open_source(mvf_source *source, const char *url)
+{
+    source->name = mvf_printable(strcmp(url, "-") ? url : "standard input");
+    source->received = av_frame_alloc();
+    source->decoder.packet = av_packet_alloc();
+    source->converter = mvf_luma_converter_alloc(&source->options.logger);
+    if (!source->name || !source->received || !source->decoder.packet || !source->converter)
+        return MVF_ERROR_MEMORY;
+    MVF_TRY(mvf_source_open_input(source, url));
+    return mvf_source_open_decoder(source);
+}
+
+mvf_status mvf_source_open(mvf_source **source, const char *url, const mvf_source_options *options)
+{
+    *source = NULL;
+    mvf_source *opened = mvf_alloc_array(1, sizeof *opened);
+    if (!opened)
+        return MVF_ERROR_MEMORY;
+    mvf_source_options_init(&opened->options);
+    if (options)
+        opened->options = *options;
+    opened->input.fd = -1;
+    opened->report.first_damage = MVF_NO_FRAME;
+    opened->decoder.calls = (mvf_decoder_calls){read_packet, send_packet, receive_frame};
+    opened->decoder.context = opened;
+    if (mvf_packet_queue_init(&opened->others, MAX_OTHER_BYTES)) {
+        free(opened);
+        return MVF_ERROR_MEMORY;
+    }
+    mvf_status status = open_source(opened, url);
+    if (status != MVF_OK)
+        mvf_source_close(&opened);
+    *source = opened;
+    return status;
+}
+
+const mvf_source_info *mvf_source_get_info(const mvf_source *source)
+{
+    return &source->info;
+}
+
+static void note_refused(mvf_source *source)
+{
+    source->report.refused_packets = source->decoder.refused_packets + source->n_read_errors;
+    if (source->report.refused_packets > 0 && source->report.first_damage == MVF_NO_FRAME)
+        source->report.first_damage = source->report.frames;
+}
+
+static mvf_status take_frame(mvf_source *source, mvf_frame **frame)
+{
+    AVFrame *av = source->received;
+    int damaged = av->decode_error_flags || (av->flags & AV_FRAME_FLAG_CORRUPT);
+    int64_t pts = av->pts != AV_NOPTS_VALUE ? av->pts : av->best_effort_timestamp;
+    mvf_frame *taken = mvf_frame_alloc(av, source->converter);
+    if (!taken) {
+        av_frame_unref(av);
+        return MVF_ERROR_MEMORY;
+    }
+    taken->index = source->report.frames++;
+    taken->pts = pts != AV_NOPTS_VALUE ? pts : MVF_NO_PTS;
+    taken->time_base = source->stream->time_base;
+    taken->damaged = damaged;
+    source->report.damaged_frames += damaged;
+    if (damaged && source->report.first_damage == MVF_NO_FRAME)
+        source->report.first_damage = taken->index;
+    *frame = taken;
+    return MVF_OK;
+}
+
+static mvf_status end_stream(mvf_source *source)
+{
+    if (source->report.frames > 0)
+        return MVF_EOF;
+    int needs_seeking = strstr(source->info.container, "mp4") && source->n_packets == 0 &&
+                        source->format->pb && !source->format->pb->seekable;
+    return mvf_fail(&source->options.logger, MVF_ERROR_DATA,
+                    "%s: its %s stream holds no frame that can be decoded (%lld packets)%s",
+                    source->name, source->info.codec, (long long)source->n_packets,
+                    needs_seeking ? "; an MP4 whose index is at its end cannot come from a pipe"
+                                  : "");
+}
+
+mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame)
+{
+    *frame = NULL;
+    if (source->ended != MVF_OK)
+        return source->ended;
+    int error = mvf_decoder_next(&source->decoder, source->received);
+    note_refused(source);
+    if (error >= 0)
+        return take_frame(source, frame);
+    source->ended = error == AVERROR_EOF ? end_stream(source) : mvf_status_from_av(error);
+    return source->ended;
+}
+
+void mvf_source_get_report(const mvf_source *source, mvf_source_report *report)
+{
+    *report = source->report;
+}
+
+void mvf_source_close(mvf_source **source)
+{
+    if (!source || !*source)
+        return;
+    mvf_source *closed = *source;
+    avcodec_free_context(&closed->codec);
+    avformat_close_input(&closed->format);
+    mvf_input_close(&closed->input);
+    mvf_packet_queue_destroy(&closed->others);
+    av_packet_free(&closed->decoder.packet);
+    av_frame_free(&closed->received);
+    av_buffer_unref(&closed->converter);
+    free(closed->name);
+    free(closed);
+    *source = NULL;
+}
