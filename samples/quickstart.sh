@@ -3,6 +3,7 @@
 # may be run again at any time and from any folder.
 set -eu
 cd "$(dirname "$0")/.."
+log=$PWD/build/quickstart.log
 
 step() {
 	printf '\n== %s\n' "$*"
@@ -10,9 +11,9 @@ step() {
 
 # Runs a command quietly and shows the end of what it said if it fails.
 quietly() {
-	if ! "$@" > build/quickstart.log 2>&1; then
-		tail -n 30 build/quickstart.log >&2
-		echo "This failed: $* (the whole output is in build/quickstart.log)" >&2
+	if ! "$@" > "$log" 2>&1; then
+		tail -n 30 "$log" >&2
+		echo "This failed: $* (the whole output is in $log)" >&2
 		exit 1
 	fi
 }
@@ -35,7 +36,6 @@ step "Building"
 mkdir -p build
 [ -x configure ] || quietly autoreconf -fi
 cd build
-mkdir -p build
 [ -f Makefile ] || quietly ../configure $(cuda_choice)
 quietly make -j"$(getconf _NPROCESSORS_ONLN)"
 cd ..

@@ -68,9 +68,10 @@ one autoreconf autoreconf -fi || true
 suite gcc --enable-werror CC=gcc
 if [ $quick = no ]; then
 	suite clang --enable-werror --with-cuda=no CC=clang
-	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1 \
-		suite sanitizers --with-cuda=no --disable-shared CC=clang \
+	export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1
+	suite sanitizers --with-cuda=no --disable-shared CC=clang \
 		CFLAGS="-O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer"
+	unset ASAN_OPTIONS UBSAN_OPTIONS
 	step "distribution"
 	cd build-tests/gcc
 	one distcheck-without-cuda make -j"$jobs" distcheck \
