@@ -47,9 +47,10 @@ AS_IF([test -n "$mvf_cuda_known"], [
     AS_IF([test -z "$mvf_cuda_archs"],
         [AC_MSG_ERROR([none of the compute capabilities "$with_cuda_arch" is offered by $NVCC])])
     NVCC_ARCH_FLAGS=
+    mvf_highest=0
     for mvf_arch in $mvf_cuda_archs; do
         NVCC_ARCH_FLAGS="$NVCC_ARCH_FLAGS -gencode=arch=compute_$mvf_arch,code=sm_$mvf_arch"
-        mvf_highest=$mvf_arch
+        AS_IF([test $mvf_arch -gt $mvf_highest], [mvf_highest=$mvf_arch])
     done
     NVCC_ARCH_FLAGS="$NVCC_ARCH_FLAGS -gencode=arch=compute_$mvf_highest,code=compute_$mvf_highest"
     AC_SUBST([NVCC_ARCH_FLAGS])

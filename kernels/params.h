@@ -1,0 +1,78 @@
+/*
+ * params.h - what kernels are told, in structs that C and CUDA lay out alike.
+ *
+ * Addresses are device addresses as integers; strides are bytes.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_KERNELS_PARAMS_H
+#define MVF_KERNELS_PARAMS_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Pairs of planes that one launch can answer. */
+#define MVF_CUDA_BATCH 32
+
+/* Threads of a block, by kernel. */
+#define MVF_PAD_THREADS 128
+#define MVF_SEARCH_THREADS 128
+
+/* Bytes that one thread of the pad kernel writes; rows and the left border are multiples. */
+#define MVF_PAD_BYTES 16
+
+/* Dynamic shared memory that every device gives without being asked, less the kernel's own. */
+#define MVF_SEARCH_SHARED_BYTES (48 * 1024 - 256)
+
+/* One plane: `from` holds the picture's rows, `to` the first byte of the padded plane. */
+typedef struct mvf_pad_params {
+    uint64_t from, to;
+    int64_t from_stride_bytes, to_stride_bytes;
+    int32_t width, height;
+    /* Samples and rows before sample (0, 0), and all rows of the padded plane. */
+    int32_t border_left, border_top;
+    int32_t n_rows;
+    int32_t reserved;
+} mvf_pad_params;
+
+static_assert(sizeof(mvf_pad_params) == 56, "same layout in C and CUDA");
+static_assert(offsetof(mvf_pad_params, width) == 32, "same layout in C and CUDA");
+static_assert(offsetof(mvf_pad_params, n_rows) == 48, "same layout in C and CUDA");
+
+/* Sample (0, 0) of two padded planes, and where the answers go: mvf_match of search/engine.h. */
+typedef struct mvf_search_pair {
+    uint64_t current, reference, matches;
+} mvf_search_pair;
+
+/*
+ * The window of a block is searched panel by panel: `panel_groups` times four columns of candidates
+ * wide and `panel_rows` high, as much as fits into shared memory.
+ */
+typedef struct mvf_search_params {
+    int64_t stride_bytes;
+    int32_t width, height;
+    int32_t block_w, block_h, step_x, step_y, cols;
+    int32_t range_x, range_y;
+    /* Whether candidates must lie inside the frame. */
+    int32_t inside;
+    int32_t panel_groups, panel_rows;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+} mvf_search_params;
+
+static_assert(sizeof(mvf_search_pair) == 24, "same layout in C and CUDA");
+static_assert(offsetof(mvf_search_params, width) == 8, "same layout in C and CUDA");
+static_assert(offsetof(mvf_search_params, panel_groups) == 48, "same layout in C and CUDA");
+static_assert(offsetof(mvf_search_params, pairs) == 56, "same layout in C and CUDA");
+static_assert(sizeof(mvf_search_params) == 56 + 24 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+
+/* What the self-test kernel finds; bit n is case n of the three a < b, a = b, a > b. */
+typedef struct mvf_self_test_result {
+    uint32_t min_keeps_first, max_keeps_first;
+    /* Cases in which the minimum or the maximum itself is wrong. */
+    uint32_t wrong_values;
+} mvf_self_test_result;
+
+static_assert(sizeof(mvf_self_test_result) == 12, "same layout in C and CUDA");
+
+#endif

@@ -1,0 +1,369 @@
+// Exact full search of any block, step, range, edge rule and sample size: one thread block for each
+// block of the frame.
+//
+// The window lies in shared memory, aligned to groups of four samples of the reference frame. Each
+// thread owns one group of four adjacent columns of candidates, so that one load of reference words
+// serves four candidates, and walks down them in rank order: within a column the first of equals
+// wins, which is what the predicate of __vibmin_s32 tells. Columns are merged by (cost, rank) at
+// the end. A warp leaves its candidates as soon as no partial sum in it can still win.
+//
+// SPDX-License-Identifier: BSD-2-Clause
+#include "params.h"
+#include "rank.h"
+#include "search/rule.h"
+
+#define N_WARPS (MVF_SEARCH_THREADS / 32)
+#define ALL_LANES 0xffffffffu
+#define NO_COST INT32_MAX
+#define NO_KEY UINT32_MAX
+
+// Candidates of one group, and rows between two looks at the limit.
+#define GROUP 4
+#define ROWS_A_LOOK 4
+
+struct search_shared {
+    // Sums above it cannot win any more.
+    int32_t limit;
+    int32_t cost[N_WARPS];
+    uint32_t key[N_WARPS];
+};
+
+// The block of the frame, its candidates, and the first of them that is aligned to a group.
+struct search_block {
+    int32_t x, y, w, h;
+    mvf_window window;
+    int32_t first_x;
+};
+
+// The candidates now in shared memory: groups of columns from first_x on, rows y_min to y_max.
+struct search_panel {
+    int32_t first_x, n_groups, y_min, y_max;
+    int32_t pitch_words, row_words;
+    const uint32_t *current, *window;
+};
+
+struct search_best {
+    int32_t cost;
+    uint32_t key;
+};
+
+static __device__ uint32_t sad_word_8(uint32_t a, uint32_t b, uint32_t sum)
+{
+    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+// __vabsdiffu2 is emulated on every architecture; the larger less the smaller is not on sm_90.
+static __device__ uint32_t sad_word_16(uint32_t a, uint32_t b, uint32_t sum)
+{
+#if __CUDA_ARCH__ >= 900
+    return __dp2a_lo(__vmaxu2(a, b) - __vminu2(a, b), 0x0101u, sum);
+#else
+    return __usad(a >> 16, b >> 16, __usad(a & 0xffff, b & 0xffff, sum));
+#endif
+}
+
+// The word that starts j samples into words[0].
+template <typename Sample>
+static __device__ uint32_t word_at_sample(const uint32_t *words, int32_t j)
+{
+    int32_t byte = j * (int32_t)sizeof(Sample);
+    return byte % 4 ? __funnelshift_r(words[byte / 4], words[byte / 4 + 1], byte % 4 * 8)
+                    : words[byte / 4];
+}
+
+template <typename Sample> static __device__ uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum)
+{
+    return sizeof(Sample) == 1 ? sad_word_8(a, b, sum) : sad_word_16(a, b, sum);
+}
+
+template <int32_t Words>
+static __device__ void load_words(uint32_t (&words)[Words], const uint32_t *from)
+{
+    if constexpr (Words == 4) {
+        uint4 all = *(const uint4 *)from;
+        words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
+    } else {
+#pragma unroll
+        for (int32_t i = 0; i < Words; i++)
+            words[i] = from[i];
+    }
+}
+
+// Adds Words words of one row to the sums of a group.
+template <typename Sample, int32_t Words, bool Masked>
+static __device__ void add_words(uint32_t (&sums)[GROUP], const uint32_t *current,
+                                 const uint32_t *reference, const uint32_t (&mask)[Words])
+{
+    uint32_t now[Words], then[Words + sizeof(Sample)];
+    load_words(now, current);
+#pragma unroll
+    for (int32_t i = 0; i < Words + (int32_t)sizeof(Sample); i++)
+        then[i] = reference[i];
+#pragma unroll
+    for (int32_t j = 0; j < GROUP; j++)
+#pragma unroll
+        for (int32_t i = 0; i < Words; i++) {
+            uint32_t word = word_at_sample<Sample>(then + i, j);
+            sums[j] = sad_word<Sample>(Masked ? word & mask[i] : word, now[i], sums[j]);
+        }
+}
+
+// The bits of word i that lie in the first n_bytes bytes of a row.
+static __device__ uint32_t visible_mask(int32_t i, int32_t n_bytes)
+{
+    int32_t n = n_bytes - 4 * i;
+    return n >= 4 ? ALL_LANES : n <= 0 ? 0 : (1u << 8 * n) - 1;
+}
+
+static __device__ int32_t lowest(const uint32_t (&sums)[GROUP])
+{
+    return min(min((int32_t)sums[0], (int32_t)sums[1]), min((int32_t)sums[2], (int32_t)sums[3]));
+}
+
+// Adds n_rows rows, in columns of Words words so that these and their masks stay in registers.
+template <typename Sample, int32_t Words, bool Masked>
+static __device__ void add_rows(uint32_t (&sums)[GROUP], const search_panel &panel,
+                                const uint32_t *current, const uint32_t *reference, int32_t n_rows,
+                                int32_t row_bytes)
+{
+    for (int32_t first = 0; first < panel.row_words; first += Words) {
+        uint32_t mask[Words];
+#pragma unroll
+        for (int32_t i = 0; i < Words; i++)
+            mask[i] = Masked ? visible_mask(first + i, row_bytes) : ALL_LANES;
+        const uint32_t *now = current + first, *then = reference + first;
+        if (n_rows == ROWS_A_LOOK) {
+#pragma unroll
+            for (int32_t row = 0; row < ROWS_A_LOOK; row++)
+                add_words<Sample, Words, Masked>(sums, now + row * panel.row_words,
+                                                 then + row * panel.pitch_words, mask);
+        } else {
+            for (int32_t row = 0; row < n_rows; row++)
+                add_words<Sample, Words, Masked>(sums, now + row * panel.row_words,
+                                                 then + row * panel.pitch_words, mask);
+        }
+    }
+}
+
+// The costs of a group, by a whole warp; false as soon as no sum in the warp is within its limit,
+// and the sums are then partial.
+template <typename Sample, int32_t Words, bool Masked>
+static __device__ bool sad_group(uint32_t (&sums)[GROUP], const search_block &block,
+                                 const search_panel &panel, const uint32_t *reference,
+                                 int32_t limit)
+{
+    const uint32_t *current = panel.current;
+    for (int32_t row = 0; row < block.h; row += ROWS_A_LOOK) {
+        if (!__any_sync(ALL_LANES, lowest(sums) <= limit))
+            return false;
+        add_rows<Sample, Words, Masked>(sums, panel, current, reference,
+                                        min(ROWS_A_LOOK, block.h - row),
+                                        block.w * (int32_t)sizeof(Sample));
+        current += ROWS_A_LOOK * panel.row_words;
+        reference += ROWS_A_LOOK * panel.pitch_words;
+    }
+    return true;
+}
+
+static __device__ bool is_better(int32_t cost, uint32_t key, const search_best &best)
+{
+    return cost < best.cost || (cost == best.cost && key < best.key);
+}
+
+// What a finished group says about every other sum: nothing above its costs wins, and nothing that
+// equals the zero vector's, which comes first in rank.
+static __device__ void lower_limit(search_shared &shared, const int32_t (&costs)[GROUP], int32_t dx,
+                                   int32_t dy)
+{
+    int32_t limit = NO_COST;
+#pragma unroll
+    for (int32_t j = 0; j < GROUP; j++)
+        limit = min(limit, costs[j] - (dy == 0 && dx + j == 0));
+    if (limit < *(volatile int32_t *)&shared.limit)
+        atomicMin(&shared.limit, limit);
+}
+
+// Searches the panel; each thread returns the best of its columns or of `best`.
+template <typename Sample, int32_t Words, bool Masked>
+static __device__ search_best scan_panel(search_shared &shared, const search_block &block,
+                                         const search_panel &panel, search_best best)
+{
+    int32_t group = threadIdx.x % panel.n_groups, first = threadIdx.x / panel.n_groups;
+    int32_t stride = MVF_SEARCH_THREADS / panel.n_groups;
+    int32_t n_rows = panel.y_max - panel.y_min + 1;
+    int32_t dx = panel.first_x + GROUP * group;
+    int32_t cost[GROUP] = {NO_COST, NO_COST, NO_COST, NO_COST}, entry[GROUP] = {0, 0, 0, 0};
+    const uint32_t *column = panel.window + group * (int32_t)sizeof(Sample);
+    for (int32_t i = first; __any_sync(ALL_LANES, i < n_rows); i += stride) {
+        bool active = first < stride && i < n_rows;
+        int32_t dy = active ? rank_walk(i, panel.y_min, panel.y_max) : panel.y_min;
+        int32_t limit = active ? *(volatile int32_t *)&shared.limit : -1;
+        uint32_t sums[GROUP] = {0, 0, 0, 0};
+        if (!sad_group<Sample, Words, Masked>(
+                sums, block, panel, column + (dy - panel.y_min) * panel.pitch_words, limit))
+            continue;
+        int32_t costs[GROUP];
+#pragma unroll
+        for (int32_t j = 0; j < GROUP; j++) {
+            bool kept, inside = dx + j >= block.window.x_min && dx + j <= block.window.x_max;
+            costs[j] = active && inside ? (int32_t)sums[j] : NO_COST;
+            cost[j] = __vibmin_s32(cost[j], costs[j], &kept);
+            entry[j] = kept ? entry[j] : i;
+        }
+        lower_limit(shared, costs, dx, dy);
+    }
+#pragma unroll
+    for (int32_t j = 0; j < GROUP; j++) {
+        uint32_t key = rank_key(dx + j, rank_walk(entry[j], panel.y_min, panel.y_max));
+        if (cost[j] != NO_COST && is_better(cost[j], key, best))
+            best = {cost[j], key};
+    }
+    return best;
+}
+
+static __device__ uint32_t load_unaligned(const uint8_t *from)
+{
+    const uint32_t *words = (const uint32_t *)((uintptr_t)from & ~(uintptr_t)3);
+    return __funnelshift_r(words[0], words[1], (uint32_t)((uintptr_t)from & 3) * 8);
+}
+
+// The visible samples of the block, the rest of its words zero.
+template <typename Sample>
+static __device__ void load_current(uint32_t *to, const search_block &block, const uint8_t *plane,
+                                    int64_t stride_bytes, int32_t row_words)
+{
+    const uint8_t *from = plane + block.y * stride_bytes + block.x * (int64_t)sizeof(Sample);
+    for (int32_t i = threadIdx.x; i < block.h * row_words; i += MVF_SEARCH_THREADS) {
+        int32_t row = i / row_words, word = i % row_words;
+        uint32_t mask = visible_mask(word, block.w * (int32_t)sizeof(Sample));
+        to[i] = mask & load_unaligned(from + row * stride_bytes + 4 * word);
+    }
+}
+
+template <typename Sample>
+static __device__ void load_window(uint32_t *to, const search_block &block,
+                                   const search_panel &panel, const uint8_t *plane,
+                                   int64_t stride_bytes)
+{
+    const uint8_t *from = plane + (block.y + panel.y_min) * stride_bytes +
+                          (block.x + panel.first_x) * (int64_t)sizeof(Sample);
+    int32_t n_words = panel.n_groups * (int32_t)sizeof(Sample) + panel.row_words;
+    int32_t n_rows = panel.y_max - panel.y_min + block.h;
+    int32_t step_rows = MVF_SEARCH_THREADS / n_words, step_words = MVF_SEARCH_THREADS % n_words;
+    int32_t row = threadIdx.x / n_words, word = threadIdx.x % n_words;
+    while (row < n_rows) {
+        to[row * panel.pitch_words + word] =
+            *(const uint32_t *)(from + row * stride_bytes + 4 * word);
+        row += step_rows;
+        word += step_words;
+        if (word >= n_words) {
+            word -= n_words;
+            row++;
+        }
+    }
+}
+
+static __device__ search_best warp_best(search_best best)
+{
+#if __CUDA_ARCH__ >= 800
+    int32_t cost = __reduce_min_sync(ALL_LANES, best.cost);
+    return {cost, __reduce_min_sync(ALL_LANES, best.cost == cost ? best.key : NO_KEY)};
+#else
+    for (int32_t distance = 16; distance; distance /= 2) {
+        int32_t cost = __shfl_xor_sync(ALL_LANES, best.cost, distance);
+        uint32_t key = __shfl_xor_sync(ALL_LANES, best.key, distance);
+        if (is_better(cost, key, best))
+            best = {cost, key};
+    }
+    return best;
+#endif
+}
+
+static __device__ void store_best(search_shared &shared, search_best best, uint64_t matches)
+{
+    best = warp_best(best);
+    if (threadIdx.x % 32 == 0) {
+        shared.cost[threadIdx.x / 32] = best.cost;
+        shared.key[threadIdx.x / 32] = best.key;
+    }
+    __syncthreads();
+    if (threadIdx.x)
+        return;
+    for (int32_t i = 1; i < N_WARPS; i++)
+        if (is_better(shared.cost[i], shared.key[i], best))
+            best = {shared.cost[i], shared.key[i]};
+    // mvf_match: two int16 and the cost.
+    uint32_t vector = (uint32_t)(uint16_t)rank_x(best.key) | (uint32_t)rank_y(best.key) << 16;
+    ((uint2 *)matches)[blockIdx.x] = make_uint2(vector, (uint32_t)best.cost);
+}
+
+template <typename Sample>
+static __device__ search_block block_of(const mvf_search_params &p, int32_t index)
+{
+    search_block block;
+    block.x = index % p.cols * p.step_x;
+    block.y = index / p.cols * p.step_y;
+    block.w = mvf_rule_visible(block.x, p.block_w, p.width);
+    block.h = mvf_rule_visible(block.y, p.block_h, p.height);
+    block.window = mvf_rule_window(block.x, block.y, block.w, block.h, p.width, p.height, p.range_x,
+                                   p.range_y, p.inside);
+    block.first_x = ((block.x + block.window.x_min) & ~(GROUP - 1)) - block.x;
+    return block;
+}
+
+// The window's panels, the one with the zero vector first and then outwards, since a low limit
+// found early saves work later.
+template <typename Sample, int32_t Words> static __device__ void search(const mvf_search_params &p)
+{
+    extern __shared__ uint4 dynamic[];
+    __shared__ search_shared shared;
+    const mvf_search_pair &pair = p.pairs[blockIdx.y];
+    search_block block = block_of<Sample>(p, blockIdx.x);
+    search_panel panel;
+    panel.row_words = p.block_w * (int32_t)sizeof(Sample) / 4;
+    panel.pitch_words = p.panel_groups * (int32_t)sizeof(Sample) + panel.row_words;
+    uint32_t *current = (uint32_t *)dynamic, *window = current + p.block_h * panel.row_words;
+    panel.current = current;
+    panel.window = window;
+    if (threadIdx.x == 0)
+        shared.limit = NO_COST;
+    load_current<Sample>(current, block, (const uint8_t *)pair.current, p.stride_bytes,
+                         panel.row_words);
+
+    search_best best = {NO_COST, NO_KEY};
+    int32_t n_groups = (block.window.x_max - block.first_x) / GROUP + 1;
+    int32_t n_across = (n_groups + p.panel_groups - 1) / p.panel_groups;
+    int32_t n_down = (block.window.y_max - block.window.y_min) / p.panel_rows + 1;
+    int32_t zero_across = -block.first_x / GROUP / p.panel_groups;
+    int32_t zero_down = -block.window.y_min / p.panel_rows;
+    for (int32_t i = 0; i < n_down * n_across; i++) {
+        int32_t down = zero_down + rank_walk(i / n_across, -zero_down, n_down - 1 - zero_down);
+        int32_t across =
+            zero_across + rank_walk(i % n_across, -zero_across, n_across - 1 - zero_across);
+        panel.first_x = block.first_x + across * p.panel_groups * GROUP;
+        panel.n_groups = min(p.panel_groups, n_groups - across * p.panel_groups);
+        panel.y_min = block.window.y_min + down * p.panel_rows;
+        panel.y_max = min(panel.y_min + p.panel_rows - 1, block.window.y_max);
+        __syncthreads();
+        load_window<Sample>(window, block, panel, (const uint8_t *)pair.reference, p.stride_bytes);
+        __syncthreads();
+        best = block.w == p.block_w ? scan_panel<Sample, Words, false>(shared, block, panel, best)
+                                    : scan_panel<Sample, Words, true>(shared, block, panel, best);
+    }
+    store_best(shared, best, pair.matches);
+}
+
+// search_SAMPLEBITS_wWORDS: rows are compared WORDS words of four bytes at a time.
+#define SEARCH_KERNEL(name, sample, words)                           \
+    extern "C" __global__ void __launch_bounds__(MVF_SEARCH_THREADS) \
+        name(const __grid_constant__ mvf_search_params p)            \
+    {                                                                \
+        search<sample, words>(p);                                    \
+    }
+
+SEARCH_KERNEL(search_8_w1, uint8_t, 1)
+SEARCH_KERNEL(search_8_w2, uint8_t, 2)
+SEARCH_KERNEL(search_8_w4, uint8_t, 4)
+SEARCH_KERNEL(search_16_w2, uint16_t, 2)
+SEARCH_KERNEL(search_16_w4, uint16_t, 4)
