@@ -1,0 +1,629 @@
+/*
+ * Planes are uploaded and padded on one stream. Jobs gather in a batch, which is launched on a
+ * stream of its own when it is full, when the device has too little to do, or when one of its
+ * answers is waited for: so a slow caller sees each job start at once, and a fast one fills the
+ * device.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "search/engine_cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "cuda/device.h"
+#include "search/launch_cuda.h"
+
+extern const unsigned char mvf_fatbin_plane[];
+extern const unsigned char mvf_fatbin_self_test[];
+
+/* Batches in flight that keep the device busy; with fewer, the next one starts at once. */
+#define BUSY_BATCHES 2
+/* Answers of a batch take no more memory than this, unless one job's do. */
+#define BATCH_BYTES ((size_t)64 << 20)
+
+_Static_assert(sizeof(mvf_match) == 8 && offsetof(mvf_match, y) == 2 &&
+                   offsetof(mvf_match, cost) == 4,
+               "search.cu writes this layout");
+
+typedef enum batch_state { BATCH_IDLE, BATCH_OPEN, BATCH_RUNNING, BATCH_DONE } batch_state;
+
+typedef struct batch {
+    batch_state state;
+    /* Of a batch that is done. */
+    mvf_status status;
+    mvf_engine_job *jobs[MVF_CUDA_BATCH];
+    int32_t n_jobs, n_collected;
+    CUstream stream;
+    CUevent done;
+    CUdeviceptr device_matches, scratch;
+    mvf_match *matches;
+    struct batch *next;
+} batch;
+
+struct mvf_engine {
+    mvf_cuda cuda;
+    mvf_search_config config;
+    /* Layout of planes: the picture's rows, and the same with borders. */
+    int64_t picture_stride_bytes, stride_bytes;
+    mvf_cuda_border border;
+    int32_t n_plane_rows;
+    CUmodule plane_module;
+    CUfunction pad;
+    mvf_launch_plan plan;
+    CUstream upload;
+    CUevent uploaded;
+    size_t n_blocks;
+    int32_t batch_jobs;
+    batch *batches;
+    /* The batch that takes jobs, or NULL. */
+    batch *open;
+};
+
+struct mvf_engine_plane {
+    mvf_engine *engine;
+    /* The picture in pinned memory, on the device, and there with borders. */
+    uint8_t *staging;
+    CUdeviceptr picture, padded;
+    /* Sample (0, 0) of the padded plane. */
+    CUdeviceptr origin;
+    CUevent uploaded;
+};
+
+static int64_t round_up(int64_t value, int64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+/* Opening and closing. */
+
+static mvf_status run_self_test(mvf_cuda *cuda, CUmodule module, CUdeviceptr memory,
+                                mvf_self_test_result *result)
+{
+    static const int32_t operands[6] = {-5, 7, 11, 11, 9, -3};
+    CUfunction function;
+    CUdeviceptr answer = memory + sizeof operands;
+    void *arguments[] = {&memory, &answer};
+    MVF_CUDA_TRY(cuda, cuModuleGetFunction, &function, module, "self_test");
+    MVF_CUDA_TRY(cuda, cuMemcpyHtoDAsync_v2, memory, operands, sizeof operands, NULL);
+    MVF_CUDA_TRY(cuda, cuLaunchKernel, function, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL);
+    MVF_CUDA_TRY(cuda, cuMemcpyDtoH_v2, result, answer, sizeof *result);
+    return MVF_OK;
+}
+
+/* Whether the predicate of __vibmin_s32 tells that the first operand is kept, as search.cu needs.
+ */
+static mvf_status self_test(mvf_cuda *cuda)
+{
+    mvf_self_test_result result = {0, 0, 7};
+    CUmodule module;
+    CUdeviceptr memory = 0;
+    MVF_TRY(mvf_cuda_load(cuda, &module, mvf_fatbin_self_test));
+    mvf_status status =
+        mvf_cuda_check(cuda, cuda->driver.cuMemAlloc_v2(&memory, 256), "cuMemAlloc_v2");
+    if (status == MVF_OK)
+        status = run_self_test(cuda, module, memory, &result);
+    if (memory)
+        cuda->driver.cuMemFree_v2(memory);
+    cuda->driver.cuModuleUnload(module);
+    MVF_TRY(status);
+    if (result.min_keeps_first == 3 && result.max_keeps_first == 6 && !result.wrong_values)
+        return MVF_OK;
+    return mvf_fail(&cuda->logger, MVF_ERROR_NO_DEVICE,
+                    "the CUDA device fails the self-test of __vibmin_s32 (%x, %x, %x)",
+                    result.min_keeps_first, result.max_keeps_first, result.wrong_values);
+}
+
+static void set_layout(mvf_engine *engine, const mvf_search_config *config)
+{
+    int64_t row_bytes = (int64_t)config->width * config->sample_bytes;
+    mvf_cuda_border border = mvf_cuda_plane_border(config);
+    int64_t padded = border.left + (int64_t)config->width + border.right;
+    engine->config = *config;
+    engine->border = border;
+    engine->picture_stride_bytes = round_up(row_bytes, MVF_PAD_BYTES);
+    engine->stride_bytes = round_up(padded * config->sample_bytes, MVF_PAD_BYTES);
+    engine->n_plane_rows = border.top + config->height + border.bottom;
+    engine->n_blocks = (size_t)config->cols * (size_t)config->rows;
+}
+
+static void set_batch_jobs(mvf_engine *engine, const mvf_options *options)
+{
+    size_t jobs = BATCH_BYTES / (engine->n_blocks * sizeof(mvf_match));
+    if (jobs > (size_t)options->max_in_flight)
+        jobs = (size_t)options->max_in_flight;
+    if (jobs > MVF_CUDA_BATCH)
+        jobs = MVF_CUDA_BATCH;
+    engine->batch_jobs = jobs ? (int32_t)jobs : 1;
+}
+
+static mvf_status open_in_context(mvf_engine *engine)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    const char *pad = engine->config.sample_bytes == 1 ? "pad_8" : "pad_16";
+    MVF_TRY(self_test(cuda));
+    MVF_TRY(mvf_cuda_load(cuda, &engine->plane_module, mvf_fatbin_plane));
+    MVF_CUDA_TRY(cuda, cuModuleGetFunction, &engine->pad, engine->plane_module, pad);
+    MVF_TRY(mvf_launch_plan_open(&engine->plan, cuda, &engine->config, engine->stride_bytes));
+    MVF_CUDA_TRY(cuda, cuStreamCreate, &engine->upload, CU_STREAM_NON_BLOCKING);
+    MVF_CUDA_TRY(cuda, cuEventCreate, &engine->uploaded, CU_EVENT_DISABLE_TIMING);
+    return MVF_OK;
+}
+
+static void free_batch(mvf_cuda *cuda, batch *b)
+{
+    if (b->stream) {
+        cuda->driver.cuStreamSynchronize(b->stream);
+        cuda->driver.cuStreamDestroy_v2(b->stream);
+    }
+    if (b->done)
+        cuda->driver.cuEventDestroy_v2(b->done);
+    if (b->device_matches)
+        cuda->driver.cuMemFree_v2(b->device_matches);
+    if (b->scratch)
+        cuda->driver.cuMemFree_v2(b->scratch);
+    if (b->matches)
+        cuda->driver.cuMemFreeHost(b->matches);
+    free(b);
+}
+
+static void close_in_context(mvf_engine *engine)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    while (engine->batches) {
+        batch *next = engine->batches->next;
+        free_batch(cuda, engine->batches);
+        engine->batches = next;
+    }
+    if (engine->uploaded)
+        cuda->driver.cuEventDestroy_v2(engine->uploaded);
+    if (engine->upload)
+        cuda->driver.cuStreamDestroy_v2(engine->upload);
+    if (engine->plane_module)
+        cuda->driver.cuModuleUnload(engine->plane_module);
+    mvf_launch_plan_close(&engine->plan, cuda);
+}
+
+static void cuda_close(mvf_engine *engine)
+{
+    if (mvf_cuda_enter(&engine->cuda) == MVF_OK) {
+        close_in_context(engine);
+        mvf_cuda_leave(&engine->cuda);
+    }
+    mvf_cuda_close(&engine->cuda);
+    free(engine);
+}
+
+static mvf_status cuda_open(mvf_engine **out, const mvf_search_config *config,
+                            const mvf_options *options)
+{
+    mvf_engine *engine = mvf_alloc_array(1, sizeof *engine);
+    if (!engine)
+        return mvf_fail(&options->logger, MVF_ERROR_MEMORY, "the CUDA engine: out of memory");
+    mvf_status status = mvf_cuda_open(&engine->cuda, options->device, &options->logger);
+    if (status != MVF_OK) {
+        free(engine);
+        return status;
+    }
+    set_layout(engine, config);
+    set_batch_jobs(engine, options);
+    status = mvf_cuda_enter(&engine->cuda);
+    if (status == MVF_OK) {
+        status = open_in_context(engine);
+        mvf_cuda_leave(&engine->cuda);
+    }
+    if (status == MVF_OK)
+        *out = engine;
+    else
+        cuda_close(engine);
+    return status;
+}
+
+/* Planes. */
+
+static void free_plane(mvf_cuda *cuda, mvf_engine_plane *plane)
+{
+    if (plane->uploaded) {
+        cuda->driver.cuEventSynchronize(plane->uploaded);
+        cuda->driver.cuEventDestroy_v2(plane->uploaded);
+    }
+    if (plane->padded)
+        cuda->driver.cuMemFree_v2(plane->padded);
+    if (plane->picture)
+        cuda->driver.cuMemFree_v2(plane->picture);
+    if (plane->staging)
+        cuda->driver.cuMemFreeHost(plane->staging);
+}
+
+static mvf_status alloc_plane(mvf_engine *engine, mvf_engine_plane *plane)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    size_t picture_bytes = (size_t)engine->picture_stride_bytes * (size_t)engine->config.height;
+    size_t padded_bytes = (size_t)engine->stride_bytes * (size_t)engine->n_plane_rows;
+    void *staging = NULL;
+    MVF_CUDA_TRY(cuda, cuMemHostAlloc, &staging, picture_bytes, 0);
+    plane->staging = staging;
+    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->picture, picture_bytes);
+    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, padded_bytes);
+    plane->origin =
+        plane->padded + (CUdeviceptr)(engine->border.top * engine->stride_bytes +
+                                      (int64_t)engine->border.left * engine->config.sample_bytes);
+    MVF_CUDA_TRY(cuda, cuEventCreate, &plane->uploaded, CU_EVENT_DISABLE_TIMING);
+    return MVF_OK;
+}
+
+static void cuda_plane_destroy(mvf_engine *engine, mvf_engine_plane *plane)
+{
+    if (mvf_cuda_enter(&engine->cuda) == MVF_OK) {
+        free_plane(&engine->cuda, plane);
+        mvf_cuda_leave(&engine->cuda);
+    }
+    free(plane);
+}
+
+static mvf_status cuda_plane_create(mvf_engine *engine, mvf_engine_plane **out)
+{
+    mvf_engine_plane *plane = mvf_alloc_array(1, sizeof *plane);
+    if (!plane)
+        return MVF_ERROR_MEMORY;
+    plane->engine = engine;
+    mvf_status status = mvf_cuda_enter(&engine->cuda);
+    if (status == MVF_OK) {
+        status = alloc_plane(engine, plane);
+        mvf_cuda_leave(&engine->cuda);
+    }
+    if (status == MVF_OK)
+        *out = plane;
+    else
+        cuda_plane_destroy(engine, plane);
+    return status;
+}
+
+static mvf_status copy_host_picture(mvf_engine *engine, mvf_engine_plane *plane,
+                                    const mvf_picture *picture)
+{
+    size_t row_bytes = (size_t)engine->config.width * (size_t)engine->config.sample_bytes;
+    const uint8_t *from = picture->data;
+    uint8_t *to = plane->staging;
+    for (int32_t y = 0; y < engine->config.height; y++) {
+        memcpy(to, from, row_bytes);
+        from += picture->stride_bytes;
+        to += engine->picture_stride_bytes;
+    }
+    MVF_CUDA_TRY(&engine->cuda, cuMemcpyHtoDAsync_v2, plane->picture, plane->staging,
+                 (size_t)engine->picture_stride_bytes * (size_t)engine->config.height,
+                 engine->upload);
+    return MVF_OK;
+}
+
+/* The host gets a copy too, for plane_view. */
+static mvf_status copy_device_picture(mvf_engine *engine, mvf_engine_plane *plane,
+                                      const mvf_picture *picture)
+{
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = (CUdeviceptr)(uintptr_t)picture->data,
+                          .srcPitch = (size_t)picture->stride_bytes,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = plane->picture,
+                          .dstPitch = (size_t)engine->picture_stride_bytes,
+                          .WidthInBytes =
+                              (size_t)engine->config.width * (size_t)engine->config.sample_bytes,
+                          .Height = (size_t)engine->config.height};
+    if (picture->stride_bytes < 0)
+        return mvf_fail(&engine->cuda.logger, MVF_ERROR_UNSUPPORTED,
+                        "picture: a stride of %td bytes in CUDA memory must not be negative",
+                        picture->stride_bytes);
+    MVF_CUDA_TRY(&engine->cuda, cuMemcpy2DAsync_v2, &copy, engine->upload);
+    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy.dstHost = plane->staging;
+    MVF_CUDA_TRY(&engine->cuda, cuMemcpy2DAsync_v2, &copy, engine->upload);
+    MVF_CUDA_TRY(&engine->cuda, cuStreamSynchronize, engine->upload);
+    return MVF_OK;
+}
+
+static mvf_status pad_plane(mvf_engine *engine, const mvf_engine_plane *plane)
+{
+    mvf_pad_params params = {.from = plane->picture,
+                             .to = plane->padded,
+                             .from_stride_bytes = engine->picture_stride_bytes,
+                             .to_stride_bytes = engine->stride_bytes,
+                             .width = engine->config.width,
+                             .height = engine->config.height,
+                             .border_left = engine->border.left,
+                             .border_top = engine->border.top,
+                             .n_rows = engine->n_plane_rows};
+    void *arguments[] = {&params};
+    int64_t columns = round_up(engine->stride_bytes / MVF_PAD_BYTES, MVF_PAD_THREADS);
+    MVF_CUDA_TRY(&engine->cuda, cuLaunchKernel, engine->pad, (unsigned)(columns / MVF_PAD_THREADS),
+                 (unsigned)engine->n_plane_rows, 1, MVF_PAD_THREADS, 1, 1, 0, engine->upload,
+                 arguments, NULL);
+    return MVF_OK;
+}
+
+static mvf_status load_in_context(mvf_engine *engine, mvf_engine_plane *plane,
+                                  const mvf_picture *picture)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    MVF_CUDA_TRY(cuda, cuEventSynchronize, plane->uploaded);
+    if (picture->memory == MVF_MEMORY_CUDA)
+        MVF_TRY(copy_device_picture(engine, plane, picture));
+    else
+        MVF_TRY(copy_host_picture(engine, plane, picture));
+    MVF_TRY(pad_plane(engine, plane));
+    MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, engine->upload);
+    return MVF_OK;
+}
+
+static mvf_status cuda_plane_load(mvf_engine *engine, mvf_engine_plane *plane,
+                                  const mvf_picture *picture)
+{
+    MVF_TRY(mvf_cuda_enter(&engine->cuda));
+    mvf_status status = load_in_context(engine, plane, picture);
+    mvf_cuda_leave(&engine->cuda);
+    return status;
+}
+
+static void cuda_plane_view(const mvf_engine_plane *plane, mvf_picture *picture)
+{
+    picture->memory = MVF_MEMORY_HOST;
+    picture->data = plane->staging;
+    picture->stride_bytes = (ptrdiff_t)plane->engine->picture_stride_bytes;
+}
+
+/* Batches. */
+
+static mvf_status alloc_batch(mvf_engine *engine, batch *b)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    size_t n_bytes = engine->n_blocks * (size_t)engine->batch_jobs * sizeof *b->matches;
+    size_t scratch = mvf_launch_scratch_bytes(&engine->plan, &engine->config, engine->batch_jobs);
+    void *matches = NULL;
+    MVF_CUDA_TRY(cuda, cuStreamCreate, &b->stream, CU_STREAM_NON_BLOCKING);
+    MVF_CUDA_TRY(cuda, cuEventCreate, &b->done, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
+    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &b->device_matches, n_bytes);
+    if (scratch)
+        MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &b->scratch, scratch);
+    MVF_CUDA_TRY(cuda, cuMemHostAlloc, &matches, n_bytes, 0);
+    b->matches = matches;
+    return MVF_OK;
+}
+
+/* An idle batch, or one more. */
+static mvf_status acquire_batch(mvf_engine *engine, batch **out)
+{
+    for (batch *b = engine->batches; b; b = b->next)
+        if (b->state == BATCH_IDLE) {
+            *out = b;
+            return MVF_OK;
+        }
+    batch *b = mvf_alloc_array(1, sizeof *b);
+    if (!b)
+        return MVF_ERROR_MEMORY;
+    mvf_status status = alloc_batch(engine, b);
+    if (status != MVF_OK) {
+        free_batch(&engine->cuda, b);
+        return status;
+    }
+    b->next = engine->batches;
+    engine->batches = *out = b;
+    return MVF_OK;
+}
+
+static void set_pairs(const mvf_engine *engine, const batch *b, mvf_search_pair *pairs)
+{
+    for (int32_t i = 0; i < b->n_jobs; i++)
+        pairs[i] = (mvf_search_pair){.current = b->jobs[i]->current->origin,
+                                     .reference = b->jobs[i]->reference->origin,
+                                     .matches = b->device_matches +
+                                                (size_t)i * engine->n_blocks * sizeof(mvf_match)};
+}
+
+static mvf_status enqueue_batch(mvf_engine *engine, batch *b)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+    size_t n_bytes = engine->n_blocks * (size_t)b->n_jobs * sizeof(mvf_match);
+    set_pairs(engine, b, pairs);
+    MVF_CUDA_TRY(cuda, cuEventRecord, engine->uploaded, engine->upload);
+    MVF_CUDA_TRY(cuda, cuStreamWaitEvent, b->stream, engine->uploaded, 0);
+    MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
+    MVF_CUDA_TRY(cuda, cuMemcpyDtoHAsync_v2, b->matches, b->device_matches, n_bytes, b->stream);
+    MVF_CUDA_TRY(cuda, cuEventRecord, b->done, b->stream);
+    return MVF_OK;
+}
+
+static void launch_batch(mvf_engine *engine, batch *b)
+{
+    b->status = enqueue_batch(engine, b);
+    b->state = b->status == MVF_OK ? BATCH_RUNNING : BATCH_DONE;
+    engine->open = NULL;
+}
+
+static void poll_batch(mvf_engine *engine, batch *b, int wait)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    CUresult result =
+        wait ? cuda->driver.cuEventSynchronize(b->done) : cuda->driver.cuEventQuery(b->done);
+    if (result == CUDA_ERROR_NOT_READY)
+        return;
+    b->status = mvf_cuda_check(cuda, result, "a search on the device");
+    b->state = BATCH_DONE;
+}
+
+static int device_is_busy(mvf_engine *engine)
+{
+    int n_running = 0;
+    for (batch *b = engine->batches; b; b = b->next) {
+        if (b->state == BATCH_RUNNING)
+            poll_batch(engine, b, 0);
+        n_running += b->state == BATCH_RUNNING;
+    }
+    return n_running >= BUSY_BATCHES;
+}
+
+static mvf_status submit_in_context(mvf_engine *engine, mvf_engine_job *job)
+{
+    batch *b = engine->open;
+    if (!b) {
+        MVF_TRY(acquire_batch(engine, &b));
+        b->state = BATCH_OPEN;
+        b->n_jobs = b->n_collected = 0;
+        engine->open = b;
+    }
+    b->jobs[b->n_jobs++] = job;
+    job->state = b;
+    if (b->n_jobs == engine->batch_jobs || !device_is_busy(engine))
+        launch_batch(engine, b);
+    return MVF_OK;
+}
+
+static mvf_status cuda_submit(mvf_engine *engine, mvf_engine_job *job)
+{
+    job->state = NULL;
+    MVF_TRY(mvf_cuda_enter(&engine->cuda));
+    mvf_status status = submit_in_context(engine, job);
+    mvf_cuda_leave(&engine->cuda);
+    return status;
+}
+
+static void take_matches(const mvf_engine *engine, const batch *b, const mvf_engine_job *job)
+{
+    size_t i = 0;
+    while (b->jobs[i] != job)
+        i++;
+    memcpy(job->matches, b->matches + i * engine->n_blocks, engine->n_blocks * sizeof *b->matches);
+}
+
+static mvf_status collect_in_context(mvf_engine *engine, mvf_engine_job *job, int wait)
+{
+    batch *b = job->state;
+    if (engine->open && ((wait && b == engine->open) || !device_is_busy(engine)))
+        launch_batch(engine, engine->open);
+    if (b->state == BATCH_RUNNING)
+        poll_batch(engine, b, wait);
+    return b->state == BATCH_DONE ? b->status : MVF_AGAIN;
+}
+
+/* A context that cannot be entered any more ends the job with what has become of its batch. */
+static mvf_status cuda_collect(mvf_engine *engine, mvf_engine_job *job, int wait)
+{
+    batch *b = job->state;
+    mvf_status status = mvf_cuda_enter(&engine->cuda);
+    if (status == MVF_OK) {
+        status = collect_in_context(engine, job, wait);
+        mvf_cuda_leave(&engine->cuda);
+    }
+    if (status == MVF_AGAIN)
+        return status;
+    if (status == MVF_OK)
+        take_matches(engine, b, job);
+    job->state = NULL;
+    b->n_collected++;
+    if (b->n_collected == b->n_jobs && b->state == BATCH_DONE)
+        b->state = BATCH_IDLE;
+    return status;
+}
+
+const mvf_engine_ops mvf_engine_cuda = {.name = "cuda",
+                                        .open = cuda_open,
+                                        .close = cuda_close,
+                                        .plane_create = cuda_plane_create,
+                                        .plane_load = cuda_plane_load,
+                                        .plane_view = cuda_plane_view,
+                                        .plane_destroy = cuda_plane_destroy,
+                                        .submit = cuda_submit,
+                                        .collect = cuda_collect};
+
+/* Measurement. */
+
+static int compare_floats(const void *a, const void *b)
+{
+    float first = *(const float *)a, second = *(const float *)b;
+    return (first > second) - (first < second);
+}
+
+static mvf_status time_launches(mvf_engine *engine, batch *b, const CUevent *events, float *times,
+                                int32_t n_launches)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+    set_pairs(engine, b, pairs);
+    MVF_CUDA_TRY(cuda, cuStreamSynchronize, engine->upload);
+    for (int32_t i = -n_launches; i < n_launches; i++) {
+        if (i >= 0)
+            MVF_CUDA_TRY(cuda, cuEventRecord, events[0], b->stream);
+        MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
+        if (i < 0)
+            continue;
+        MVF_CUDA_TRY(cuda, cuEventRecord, events[1], b->stream);
+        MVF_CUDA_TRY(cuda, cuEventSynchronize, events[1]);
+        MVF_CUDA_TRY(cuda, cuEventElapsedTime, &times[i], events[0], events[1]);
+    }
+    qsort(times, (size_t)n_launches, sizeof *times, compare_floats);
+    return MVF_OK;
+}
+
+static mvf_status get_function_attribute(mvf_cuda *cuda, CUfunction function,
+                                         CUfunction_attribute attribute, int32_t *value)
+{
+    int number = 0;
+    MVF_CUDA_TRY(cuda, cuFuncGetAttribute, &number, attribute, function);
+    *value = number;
+    return MVF_OK;
+}
+
+static mvf_status describe_plan(mvf_engine *engine, mvf_cuda_measurement *measurement)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    CUfunction function = engine->plan.function;
+    measurement->kernel = engine->plan.shape->kernel;
+    measurement->dynamic_shared_bytes = engine->plan.shared_bytes;
+    MVF_TRY(get_function_attribute(cuda, function, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                   &measurement->n_registers));
+    return get_function_attribute(cuda, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                                  &measurement->static_shared_bytes);
+}
+
+static mvf_status measure_in_context(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
+                                     int32_t n_launches, float *times,
+                                     mvf_cuda_measurement *measurement)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    CUevent events[2] = {NULL, NULL};
+    batch *b;
+    MVF_TRY(describe_plan(engine, measurement));
+    MVF_TRY(acquire_batch(engine, &b));
+    for (b->n_jobs = 0; b->n_jobs < n_jobs; b->n_jobs++)
+        b->jobs[b->n_jobs] = &jobs[b->n_jobs];
+    mvf_status status = MVF_OK;
+    for (int i = 0; i < 2 && status == MVF_OK; i++)
+        status = mvf_cuda_check(cuda, cuda->driver.cuEventCreate(&events[i], CU_EVENT_DEFAULT),
+                                "cuEventCreate");
+    if (status == MVF_OK)
+        status = time_launches(engine, b, events, times, n_launches);
+    for (int i = 0; i < 2; i++)
+        if (events[i])
+            cuda->driver.cuEventDestroy_v2(events[i]);
+    return status;
+}
+
+mvf_status mvf_engine_cuda_measure(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
+                                   int32_t n_launches, mvf_cuda_measurement *measurement)
+{
+    if (n_jobs < 1 || n_jobs > engine->batch_jobs || n_launches < 1)
+        return mvf_fail(&engine->cuda.logger, MVF_ERROR_ARGUMENT,
+                        "a batch of this engine holds 1 to %d jobs", (int)engine->batch_jobs);
+    float *times = mvf_alloc_array((size_t)n_launches, sizeof *times);
+    if (!times)
+        return MVF_ERROR_MEMORY;
+    mvf_status status = mvf_cuda_enter(&engine->cuda);
+    if (status == MVF_OK) {
+        status = measure_in_context(engine, jobs, n_jobs, n_launches, times, measurement);
+        mvf_cuda_leave(&engine->cuda);
+    }
+    measurement->launch_us = 1000.0 * (double)times[n_launches / 2];
+    free(times);
+    return status;
+}

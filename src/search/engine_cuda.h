@@ -1,0 +1,26 @@
+/*
+ * search/engine_cuda.h - what tests and benchmarks ask of the CUDA engine beyond engine.h.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_SEARCH_ENGINE_CUDA_H
+#define MVF_SEARCH_ENGINE_CUDA_H
+
+#include "search/engine.h"
+
+/* What one engine launches. */
+typedef struct mvf_cuda_measurement {
+    /* Device time of one launch over all its jobs, in microseconds: the median of the launches. */
+    double launch_us;
+    const char *kernel;
+    int32_t n_registers, static_shared_bytes, dynamic_shared_bytes;
+} mvf_cuda_measurement;
+
+/*
+ * Launches the search of n_jobs jobs (1 to MVF_CUDA_BATCH; loaded planes, no answers taken)
+ * n_launches times, after as many for warming up, and times each with events.
+ */
+mvf_status mvf_engine_cuda_measure(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
+                                   int32_t n_launches, mvf_cuda_measurement *measurement);
+
+#endif
