@@ -8,6 +8,6 @@ tests_check_kernels_SOURCES = \
 	tests/check_kernels.c tests/check_kernels.h tests/check_planes.c tests/check_search.c
 tests_check_kernels_LDADD = src/libmvf_internal.la
 
-dist_check_SCRIPTS = tests/check_kernels_cuda.sh
+dist_check_SCRIPTS = tests/check_kernels_cuda.sh tests/kernel_report.sh
 TESTS += tests/check_kernels $(dist_check_SCRIPTS)
 EXTRA_DIST += tests/run.sh
