@@ -35,6 +35,8 @@ struct mvf_searcher {
     mvf_search_config config;
     const mvf_engine_ops *ops;
     mvf_engine *engine;
+    /* With backend auto: why the CUDA engine could not be opened. */
+    char reason[REASON_BYTES];
     int flushing;
     /* What every call returns once the engine is lost and none could take its place. */
     mvf_status lost;
@@ -57,12 +59,16 @@ static mvf_status copy_options(mvf_options *to, const mvf_options *from)
     return MVF_OK;
 }
 
-/* Keeps the first error line, so that it can be given as the reason for going on differently. */
-static void keep_first_line(void *opaque, mvf_log_level level, const char *message)
+/* Hears the CUDA engine under backend auto: its first error while it opens is the reason for going
+ * on without it; later ones are warnings, since the CPU takes over. */
+static void hear_cuda(void *opaque, mvf_log_level level, const char *message)
 {
-    char *reason = opaque;
-    if (level == MVF_LOG_ERROR && !reason[0])
-        snprintf(reason, REASON_BYTES, "%s", message);
+    mvf_searcher *s = opaque;
+    if (s->engine)
+        mvf_log(&s->options.logger, level == MVF_LOG_ERROR ? MVF_LOG_WARNING : level, "%s",
+                message);
+    else if (level == MVF_LOG_ERROR && !s->reason[0])
+        snprintf(s->reason, sizeof s->reason, "%s", message);
 }
 
 static mvf_status open_cpu(mvf_searcher *s)
@@ -78,12 +84,11 @@ static mvf_status open_engine(mvf_searcher *s)
     if (s->options.backend == MVF_BACKEND_CUDA)
         return s->ops->open(&s->engine, &s->config, &s->options);
     if (s->options.backend == MVF_BACKEND_AUTO) {
-        char reason[REASON_BYTES] = "";
         mvf_options options = s->options;
-        options.logger = (mvf_logger){keep_first_line, reason};
+        options.logger = (mvf_logger){hear_cuda, s};
         if (s->ops->open(&s->engine, &s->config, &options) == MVF_OK)
             return MVF_OK;
-        mvf_log(&s->options.logger, MVF_LOG_INFO, "searching on the CPU: %s", reason);
+        mvf_log(&s->options.logger, MVF_LOG_INFO, "searching on the CPU: %s", s->reason);
     }
     return open_cpu(s);
 }
