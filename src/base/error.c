@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+MVF_PRINTF(3, 0)
 static void log_list(const mvf_logger *logger, mvf_log_level level, const char *format,
                      va_list arguments)
 {
