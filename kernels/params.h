@@ -18,6 +18,10 @@
 /* Threads of a block, by kernel. */
 #define MVF_PAD_THREADS 128
 #define MVF_SEARCH_THREADS 128
+#define MVF_RATE_THREADS 256
+
+/* Sums that one thread of the rate kernel keeps, each of its own. */
+#define MVF_RATE_CHAINS 16
 
 /* Bytes that one thread of the pad kernel writes; rows and the left border are multiples. */
 #define MVF_PAD_BYTES 16

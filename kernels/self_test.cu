@@ -1,9 +1,10 @@
-// Pins what the search relies on: __vibmin_s32(a, b, &p) sets p when the first operand is kept,
-// equality included, and __vibmax_s32 likewise.
+// What is asked of a device besides searching.
 //
 // SPDX-License-Identifier: BSD-2-Clause
 #include "params.h"
 
+// Pins what the search relies on: __vibmin_s32(a, b, &p) sets p when the first operand is kept,
+// equality included, and __vibmax_s32 likewise.
 extern "C" __global__ void __launch_bounds__(32)
     self_test(const int32_t *operands, mvf_self_test_result *result)
 {
@@ -19,4 +20,25 @@ extern "C" __global__ void __launch_bounds__(32)
     }
     if (threadIdx.x == 0)
         *result = r;
+}
+
+// Nothing but the SAD instruction, in chains that do not wait for each other: the speed limit of
+// every search that looks at all candidates.
+extern "C" __global__ void __launch_bounds__(MVF_RATE_THREADS)
+    sad_rate(uint32_t *sink, int32_t n_rounds)
+{
+    uint32_t sums[MVF_RATE_CHAINS], a = threadIdx.x * 2654435761u, b = ~a;
+#pragma unroll
+    for (int32_t i = 0; i < MVF_RATE_CHAINS; i++)
+        sums[i] = i;
+    for (int32_t round = 0; round < n_rounds; round++)
+#pragma unroll
+        for (int32_t i = 0; i < MVF_RATE_CHAINS; i++)
+            asm volatile("vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;"
+                         : "+r"(sums[i])
+                         : "r"(a), "r"(b));
+#pragma unroll
+    for (int32_t i = 1; i < MVF_RATE_CHAINS; i++)
+        sums[0] += sums[i];
+    sink[blockIdx.x * MVF_RATE_THREADS + threadIdx.x] = sums[0];
 }

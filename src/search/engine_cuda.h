@@ -23,4 +23,11 @@ typedef struct mvf_cuda_measurement {
 mvf_status mvf_engine_cuda_measure(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
                                    int32_t n_launches, mvf_cuda_measurement *measurement);
 
+/*
+ * Absolute differences that the device takes in a second with the SAD instruction and nothing else:
+ * the limit of every search that looks at all candidates.
+ */
+mvf_status mvf_cuda_sad_rate(int32_t device, const mvf_logger *logger,
+                             double *differences_per_second);
+
 #endif
