@@ -1,11 +1,12 @@
 /*
  * check_kernels - every kernel and every engine against plain C, and their benchmark.
  *
- *     check_kernels [--cuda] [--seed N] [--only TEXT] [--bench]
+ *     check_kernels [--cuda] [--seed N] [--only TEXT] [--bench [--clip FILE]]
  *
  * Without --cuda it checks the CPU; with it the first CUDA device, and exits with 77 where there is
  * none (with 1 when MVF_REQUIRE_GPU is set). The seed is printed and each group is seeded anew, so
- * a failure can be run again by itself with --seed and --only. --bench times what passed.
+ * a failure can be run again by itself with --seed and --only. --bench times what passed; FILE
+ * holds 8-bit luma frames of 1920x1080 to time CUDA on, beside patterns.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -23,6 +24,10 @@ static const struct {
 } groups[] = {
     {"search", check_search, 0},
     {"search", check_search, 1},
+    {"cuda", check_cuda, 1},
+#ifdef HAVE_CUDA
+    {"pictures in CUDA memory", check_cuda_pictures, 1},
+#endif
 };
 
 uint32_t check_random(check_run *run)
@@ -55,8 +60,11 @@ static uint64_t parse_arguments(check_run *run, int argc, char **argv)
             seed = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--only") && i + 1 < argc)
             run->only = argv[++i];
+        else if (!strcmp(argv[i], "--clip") && i + 1 < argc)
+            run->clip = argv[++i];
         else {
-            fprintf(stderr, "usage: check_kernels [--cuda] [--seed N] [--only TEXT] [--bench]\n");
+            fprintf(stderr, "usage: check_kernels [--cuda] [--seed N] [--only TEXT] "
+                            "[--bench [--clip FILE]]\n");
             exit(2);
         }
     }
@@ -83,6 +91,19 @@ static void require_device(const check_run *run)
     exit(required && *required && strcmp(required, "0") ? 1 : 77);
 }
 
+/* Holds the device's context, which each search would make anew otherwise. */
+static mvf_searcher *hold_device(const check_run *run)
+{
+    mvf_searcher *holder = NULL;
+    mvf_options options;
+    mvf_options_init(&options);
+    options.backend = MVF_BACKEND_CUDA;
+    options.logger = run->logger;
+    if (run->cuda && mvf_searcher_open(&holder, &options, 16, 16, 8) != MVF_OK)
+        exit(1);
+    return holder;
+}
+
 int main(int argc, char **argv)
 {
     check_run run = {.logger = {print_message, NULL}};
@@ -90,6 +111,7 @@ int main(int argc, char **argv)
     printf("seed %llu\n", (unsigned long long)run.seed);
     if (run.cuda)
         require_device(&run);
+    mvf_searcher *holder = hold_device(&run);
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         if (groups[i].cuda != run.cuda || (run.only && !strstr(groups[i].name, run.only)))
             continue;
@@ -99,8 +121,14 @@ int main(int argc, char **argv)
         printf("%-24s %6d checks, %d failed\n", groups[i].name, run.n_checks - before,
                run.n_failed - failed);
     }
+    run.state = run.seed * 2 + 1;
     if (run.bench && !run.n_failed)
         bench_search(&run);
+#ifdef HAVE_CUDA
+    if (run.bench && run.cuda && !run.n_failed)
+        bench_cuda(&run);
+#endif
+    mvf_searcher_close(&holder);
     printf("%d checks, %d failed\n", run.n_checks, run.n_failed);
     return run.n_failed ? 1 : 0;
 }

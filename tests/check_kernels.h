@@ -12,7 +12,7 @@
 
 typedef struct check_run {
     uint64_t seed, state;
-    const char *only;
+    const char *only, *clip;
     int cuda, bench;
     int n_checks, n_failed;
     mvf_logger logger;
@@ -53,5 +53,9 @@ const char *check_fill_name(check_fill fill);
 /* The groups. */
 void check_search(check_run *run);
 void bench_search(check_run *run);
+void check_cuda(check_run *run);
+/* Only in builds with CUDA kernels. */
+void check_cuda_pictures(check_run *run);
+void bench_cuda(check_run *run);
 
 #endif

@@ -5,8 +5,13 @@ TAP_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-dr
 
 check_PROGRAMS += tests/check_kernels
 tests_check_kernels_SOURCES = \
-	tests/check_kernels.c tests/check_kernels.h tests/check_planes.c tests/check_search.c
+	tests/check_cuda.c tests/check_kernels.c tests/check_kernels.h tests/check_planes.c \
+	tests/check_search.c
 tests_check_kernels_LDADD = src/libmvf_internal.la
+if HAVE_CUDA
+tests_check_kernels_SOURCES += tests/bench_cuda.c
+tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
+endif
 
 dist_check_SCRIPTS = tests/check_kernels_cuda.sh tests/kernel_report.sh
 TESTS += tests/check_kernels $(dist_check_SCRIPTS)
