@@ -23,6 +23,8 @@ static const struct {
     int cuda;
 } groups[] = {
     {"search", check_search, 0},
+    {"subpel", check_subpel, 0},
+    {"pans", check_pans, 0},
     {"search", check_search, 1},
     {"cuda", check_cuda, 1},
 #ifdef HAVE_CUDA

@@ -135,6 +135,30 @@ static const char *set_edges(cli_options *options, const char *value)
     return index < 0 ? "clamp or inside" : NULL;
 }
 
+static const char *set_subpel(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"none", "half", "quarter", NULL};
+    int index = find_name(names, value);
+    options->search.subpel = (mvf_subpel)(index < 0 ? 0 : index);
+    return index < 0 ? "none, half or quarter" : NULL;
+}
+
+static const char *set_filter(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"h264", "hevc", "bilinear", NULL};
+    int index = find_name(names, value);
+    options->search.interpolation = (mvf_interpolation)(index < 0 ? 0 : index);
+    return index < 0 ? "h264, hevc or bilinear" : NULL;
+}
+
+static const char *set_refine_metric(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"sad", "ssd", "satd", "satd4", NULL};
+    int index = find_name(names, value);
+    options->search.refine_metric = (mvf_metric)(index < 0 ? 0 : index);
+    return index < 0 ? "sad, ssd, satd or satd4" : NULL;
+}
+
 static const char *set_reference(cli_options *options, const char *value)
 {
     static const char *const names[] = {"previous", "next", "both", NULL};
@@ -221,6 +245,11 @@ static const option_spec specs[] = {
     {"range", "X[xY]", SEARCHES, set_range, "largest motion in px, 0 to 256 [16]"},
     {"edges", "RULE", SEARCHES, set_edges,
      "clamp: edge samples repeat outside the frame; inside: vectors stay in it [clamp]"},
+    {"subpel", "STEP", SEARCHES, set_subpel, "refine vectors: none, half or quarter px [none]"},
+    {"filter", "NAME", SEARCHES, set_filter,
+     "how --subpel makes samples: h264, hevc or bilinear [h264]"},
+    {"refine-metric", "NAME", SEARCHES, set_refine_metric,
+     "what --subpel compares by: sad, ssd, satd or satd4 [sad]"},
     {"reference", "WHICH", SEARCHES, set_reference,
      "predict each frame from its previous, next or both frames [previous]"},
     {"start", "N", SEARCHES, set_start, "first frame, counted from 0 [0]"},
@@ -339,6 +368,10 @@ static parse_result check_combination(const cli_options *options)
         return usage_error("--device has no effect with --backend cpu");
     if (options->search.backend == MVF_BACKEND_CUDA && was_given(options, "cpu-level"))
         return usage_error("--cpu-level has no effect with --backend cuda");
+    if (options->search.subpel == MVF_SUBPEL_NONE && was_given(options, "filter"))
+        return usage_error("--filter has no effect without --subpel half or quarter");
+    if (options->search.subpel == MVF_SUBPEL_NONE && was_given(options, "refine-metric"))
+        return usage_error("--refine-metric has no effect without --subpel half or quarter");
     if (mvf_options_check(&options->search) != MVF_OK)
         return PARSE_ERROR;
     return PARSE_RUN;

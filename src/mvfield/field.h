@@ -39,6 +39,11 @@ typedef enum mvf_vector_source {
     MVF_VECTORS_CODEC = 1
 } mvf_vector_source;
 
+/* A motion vector; whoever takes or gives it names the unit. */
+typedef struct mvf_vector {
+    int16_t x, y;
+} mvf_vector;
+
 typedef struct mvf_block {
     /* Top-left corner and size in px. A block at the right or bottom edge keeps only what is
      * inside the frame, so w and h may be smaller than the grid's block size there. */

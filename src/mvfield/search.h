@@ -44,6 +44,38 @@ typedef enum mvf_edges {
     MVF_EDGES_INSIDE = 1
 } mvf_edges;
 
+typedef enum mvf_metric {
+    /* Sum of absolute differences. */
+    MVF_METRIC_SAD = 0,
+    /* Sum of squared differences. Costs have 32 bits, so blocks are limited above 8 bits a sample:
+     * 64 x 32 px at 10 bits, 128 px in all at 12, none at 14 and above (MVF_ERROR_UNSUPPORTED). */
+    MVF_METRIC_SSD = 1,
+    /* Sum of absolute values of the Hadamard transform of the differences, in tiles of 8 x 8 px
+     * ((sum + 2) / 4 a tile) or, where the smallest block has a side of 4, of 4 x 4 ((sum + 1) / 2
+     * a tile). Where a tile leaves the frame, the difference counts as zero. */
+    MVF_METRIC_SATD = 2,
+    /* The same with tiles of 4 x 4 always. */
+    MVF_METRIC_SATD4 = 3
+} mvf_metric;
+
+typedef enum mvf_subpel {
+    MVF_SUBPEL_NONE = 0,
+    /* The eight half-sample neighbours of the best whole-sample vector. */
+    MVF_SUBPEL_HALF = 1,
+    /* The same, then the eight quarter-sample neighbours of the best of these. */
+    MVF_SUBPEL_QUARTER = 2
+} mvf_subpel;
+
+/* How samples between samples are made, bit for bit as the standards say, clipped to the bit depth.
+ * What the filters read outside the frame repeats the nearest edge sample. */
+typedef enum mvf_interpolation {
+    /* ITU-T H.264: 6 taps for half samples, averages for quarters. */
+    MVF_INTERPOLATION_H264 = 0,
+    /* ITU-T H.265 (and VVC's quarter positions): 8 and 7 taps. */
+    MVF_INTERPOLATION_HEVC = 1,
+    MVF_INTERPOLATION_BILINEAR = 2
+} mvf_interpolation;
+
 /* x86-64 instruction levels; other processors have MVF_CPU_C alone. */
 typedef enum mvf_cpu_level {
     MVF_CPU_C = 0,
@@ -82,6 +114,17 @@ typedef struct mvf_options {
     /* Pairs that may be submitted and not yet received, 1 to 64. Default 8. */
     int32_t max_in_flight;
     mvf_logger logger;
+    /*
+     * Sub-sample refinement of each block's best vector. Default none. The neighbours are tried in
+     * a fixed order (rows from top to bottom, left to right) and only a strictly smaller cost
+     * replaces the best. A refined vector may leave the range by up to 3/4 px. With edges inside, a
+     * vector is a candidate only if the block moved by it, rounded down and rounded up to whole
+     * samples, lies in the frame. The block's cost is then the refinement metric.
+     */
+    mvf_subpel subpel;
+    mvf_interpolation interpolation;
+    /* Of the refinement; default SAD. SATD finds the vector that codes best after a transform. */
+    mvf_metric refine_metric;
 } mvf_options;
 
 /* Fills in the defaults: exact full search of 16 x 16 blocks within +-16 px, backend auto. */

@@ -50,6 +50,35 @@ static mvf_status check_blocks(const mvf_options *options)
     return MVF_OK;
 }
 
+static mvf_status check_refinement(const mvf_options *options)
+{
+    if (options->subpel > MVF_SUBPEL_QUARTER ||
+        options->interpolation > MVF_INTERPOLATION_BILINEAR ||
+        options->refine_metric > MVF_METRIC_SATD4)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "sub-sample step, filter or metric is not one that this version knows");
+    return MVF_OK;
+}
+
+/* SSD only where a block's largest possible value leaves room for the rate in 32 bits. */
+static mvf_status check_metric(const mvf_search_config *config, const mvf_options *options,
+                               mvf_metric metric)
+{
+    uint64_t top = (UINT64_C(1) << config->bit_depth) - 1;
+    uint64_t area = (uint64_t)config->block_w * (uint64_t)config->block_h;
+    if (metric != MVF_METRIC_SSD || area * top * top <= INT32_MAX)
+        return MVF_OK;
+    return mvf_fail(&options->logger, MVF_ERROR_UNSUPPORTED,
+                    "metric ssd of %dx%d blocks at %d bits does not fit the 32 bits of a cost: "
+                    "take smaller blocks, sad or satd",
+                    config->block_w, config->block_h, config->bit_depth);
+}
+
+const char *mvf_search_beyond_cuda(const mvf_search_config *config)
+{
+    return config->subpel != MVF_SUBPEL_NONE ? "subpel" : NULL;
+}
+
 static mvf_status check_choices(const mvf_options *options)
 {
     if (options->backend > MVF_BACKEND_CUDA || options->method > MVF_METHOD_FULL ||
@@ -71,6 +100,7 @@ static mvf_status check_choices(const mvf_options *options)
 mvf_status mvf_options_check(const mvf_options *options)
 {
     MVF_TRY(check_blocks(options));
+    MVF_TRY(check_refinement(options));
     return check_choices(options);
 }
 
@@ -94,6 +124,13 @@ mvf_status mvf_search_configure(mvf_search_config *config, const mvf_options *op
                                   .range_x = options->range_x,
                                   .range_y = options->range_y,
                                   .method = options->method,
-                                  .edges = options->edges};
-    return MVF_OK;
+                                  .edges = options->edges,
+                                  .match_scale = options->subpel == MVF_SUBPEL_NONE ? 1 : 4,
+                                  .subpel = options->subpel,
+                                  .interpolation = options->interpolation,
+                                  .refine_metric = options->refine_metric,
+                                  .satd_tile = 8};
+    if (config->block_w < 8 || config->block_h < 8)
+        config->satd_tile = 4;
+    return check_metric(config, options, config->refine_metric);
 }

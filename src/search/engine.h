@@ -11,6 +11,9 @@
 
 #include <mvfield/search.h>
 
+#include "search/metric_rule.h"
+#include "search/patch.h"
+
 /* What a search does, validated and with nothing left to default. */
 typedef struct mvf_search_config {
     int32_t width, height, bit_depth;
@@ -20,9 +23,19 @@ typedef struct mvf_search_config {
     int32_t range_x, range_y;
     mvf_method method;
     mvf_edges edges;
+    /* Units of the matches' vectors in one sample: 1, or 4 where they are refined. */
+    int32_t match_scale;
+    mvf_subpel subpel;
+    mvf_interpolation interpolation;
+    mvf_metric refine_metric;
+    /* The size of SATD's tiles. */
+    int32_t satd_tile;
 } mvf_search_config;
 
-/* One block's answer: a vector in whole samples and its cost. */
+/* The option that CUDA has no kernel for yet, or NULL. */
+const char *mvf_search_beyond_cuda(const mvf_search_config *config);
+
+/* One block's answer: a vector in 1/match_scale samples and its cost. */
 typedef struct mvf_match {
     int16_t x, y;
     uint32_t cost;

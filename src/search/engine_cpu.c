@@ -6,10 +6,12 @@
 #include "base/pool.h"
 #include "search/engine.h"
 #include "search/reference.h"
+#include "search/refine.h"
 
 struct mvf_engine {
     mvf_search_config config;
     mvf_vector *candidates;
+    mvf_refiner refiner;
     mvf_pool *pool;
 };
 
@@ -37,6 +39,7 @@ static mvf_status cpu_open(mvf_engine **out, const mvf_search_config *config,
     if (!engine)
         return MVF_ERROR_MEMORY;
     engine->config = *config;
+    mvf_refiner_init(&engine->refiner, &engine->config, options->cpu_level);
     engine->candidates = mvf_rank_candidates(config->range_x, config->range_y);
     int32_t n_workers = options->threads ? options->threads : mvf_processor_count();
     if (!engine->candidates || mvf_pool_open(&engine->pool, n_workers) != MVF_OK) {
@@ -100,6 +103,9 @@ static void search_block_row(void *context, int32_t row, int32_t worker)
         matches[col] =
             mvf_reference_search_block(config, &state->job->current->plane,
                                        &state->job->reference->plane, engine->candidates, col, row);
+    if (config->subpel != MVF_SUBPEL_NONE)
+        mvf_refine_row(&engine->refiner, &state->job->current->plane,
+                       &state->job->reference->plane, matches, row);
 }
 
 static mvf_status cpu_submit(mvf_engine *engine, mvf_engine_job *job)

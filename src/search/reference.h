@@ -9,10 +9,6 @@
 #include "plane/plane.h"
 #include "search/engine.h"
 
-typedef struct mvf_vector {
-    int16_t x, y;
-} mvf_vector;
-
 /*
  * All (2 * range_x + 1) * (2 * range_y + 1) candidates, first rank first. Free with free().
  * NULL: no memory.

@@ -77,9 +77,25 @@ static mvf_status open_cpu(mvf_searcher *s)
     return s->ops->open(&s->engine, &s->config, &s->options);
 }
 
+/* Where CUDA has no kernel for an option, auto takes the CPU, and says so. */
+static mvf_status open_beyond_cuda(mvf_searcher *s, const char *option)
+{
+    if (s->options.backend == MVF_BACKEND_CUDA)
+        return mvf_fail(&s->options.logger, MVF_ERROR_UNSUPPORTED,
+                        "backend cuda has no kernel for option %s yet: take backend cpu or auto",
+                        option);
+    if (s->options.backend == MVF_BACKEND_AUTO)
+        mvf_log(&s->options.logger, MVF_LOG_INFO,
+                "searching on the CPU: CUDA has no kernel for option %s yet", option);
+    return open_cpu(s);
+}
+
 /* Opens the engine that the backend option asks for. */
 static mvf_status open_engine(mvf_searcher *s)
 {
+    const char *beyond = mvf_search_beyond_cuda(&s->config);
+    if (beyond)
+        return open_beyond_cuda(s, beyond);
     s->ops = &mvf_engine_cuda;
     if (s->options.backend == MVF_BACKEND_CUDA)
         return s->ops->open(&s->engine, &s->config, &s->options);
@@ -409,8 +425,8 @@ mvf_status mvf_searcher_submit(mvf_searcher *s, const mvf_picture *current,
 
 static uint8_t block_flags(const mvf_search_config *config, mvf_match match)
 {
-    int on_edge = (config->range_x && abs(match.x) == config->range_x) ||
-                  (config->range_y && abs(match.y) == config->range_y);
+    int on_edge = (config->range_x && abs(match.x) >= config->range_x * config->match_scale) ||
+                  (config->range_y && abs(match.y) >= config->range_y * config->match_scale);
     return on_edge ? MVF_BLOCK_RANGE_EDGE : 0;
 }
 
@@ -422,6 +438,7 @@ static void fill_blocks(const mvf_search_config *config, submission *entry)
     mvf_block *block = field->blocks;
     const mvf_match *match = entry->matches;
     uint64_t difference = 0;
+    int32_t factor = field->mv_scale / config->match_scale;
     for (size_t i = 0; i < field->n_references; i++)
         for (int32_t row = 0; row < config->rows; row++)
             for (int32_t col = 0; col < config->cols; col++, block++, match++) {
@@ -429,8 +446,8 @@ static void fill_blocks(const mvf_search_config *config, submission *entry)
                 block->y = row * config->step_y;
                 block->w = (uint16_t)mvf_rule_visible(block->x, config->block_w, config->width);
                 block->h = (uint16_t)mvf_rule_visible(block->y, config->block_h, config->height);
-                block->mv_x = (int16_t)(match->x * field->mv_scale);
-                block->mv_y = (int16_t)(match->y * field->mv_scale);
+                block->mv_x = (int16_t)(match->x * factor);
+                block->mv_y = (int16_t)(match->y * factor);
                 block->cost = match->cost;
                 block->flags = block_flags(config, *match);
                 difference += match->cost + (uint64_t)(match->x || match->y);

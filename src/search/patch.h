@@ -1,0 +1,57 @@
+/*
+ * search/patch.h - blocks as patches of 16-bit samples, and what is computed on them: the metrics
+ * of metric_rule.h and the predictions of subpel_rule.h.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_SEARCH_PATCH_H
+#define MVF_SEARCH_PATCH_H
+
+#include <mvfield/search.h>
+
+#include "plane/plane.h"
+
+/* Samples in 16 bits whatever the bit depth. */
+typedef struct mvf_patch {
+    uint16_t *origin;
+    ptrdiff_t stride_bytes;
+} mvf_patch;
+
+static inline uint16_t *mvf_patch_at(mvf_patch patch, int32_t x, int32_t y)
+{
+    return (uint16_t *)((uint8_t *)patch.origin + y * patch.stride_bytes) + x;
+}
+
+static inline mvf_patch mvf_patch_move(mvf_patch patch, int32_t x, int32_t y)
+{
+    return (mvf_patch){mvf_patch_at(patch, x, y), patch.stride_bytes};
+}
+
+/* Copies the w x h samples from (x, y) on into the patch; those outside the frame repeat the
+ * nearest edge sample. Needs no borders. */
+void mvf_patch_gather(mvf_patch to, const mvf_plane *plane, int32_t x, int32_t y, int32_t w,
+                      int32_t h);
+
+/*
+ * The metric over w x h samples, up to 64 x 64. SAD and SSD may stop after any row at which the sum
+ * has reached `limit`, and then return that partial sum.
+ */
+typedef uint32_t (*mvf_metric_function)(mvf_patch a, mvf_patch b, int32_t w, int32_t h,
+                                        uint32_t limit);
+
+/*
+ * The prediction of w x h samples at phase (fx, fy), 0 to 3, into `to`. `reference` is at the whole
+ * sample of the vector, and may be read MVF_SUBPEL_MARGIN - 1 samples before and MVF_SUBPEL_MARGIN
+ * after the block.
+ */
+typedef void (*mvf_predict_function)(mvf_patch to, mvf_patch reference, int32_t w, int32_t h,
+                                     int32_t fx, int32_t fy, int32_t bit_depth);
+
+/* `tile` (8 or 4): the size of SATD's tiles. */
+mvf_metric_function mvf_metric_select(mvf_metric metric, int32_t tile, mvf_cpu_level level);
+mvf_predict_function mvf_predict_select(mvf_interpolation filter, mvf_cpu_level level);
+
+/* Sum of |a - (b + c + 1) / 2|, rounded down: SAD against the average of two predictions. */
+uint32_t mvf_metric_sad_average(mvf_patch a, mvf_patch b, mvf_patch c, int32_t w, int32_t h);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * oracle.h - what a search must return, worked out from the text of the rules and of the standards
+ * one sample at a time, without any of the library's code.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_TESTS_ORACLE_H
+#define MVF_TESTS_ORACLE_H
+
+#include "check_kernels.h"
+
+/* A vector in quarter samples. */
+typedef struct oracle_answer {
+    int32_t x, y;
+    uint32_t cost;
+} oracle_answer;
+
+/* One block to search: its visible rectangle and the size of SATD's tiles. */
+typedef struct oracle_block {
+    int32_t x, y, w, h;
+    int32_t tile;
+} oracle_block;
+
+/* The sample of `plane` at (x, y) in quarter samples. */
+int32_t oracle_sample(const check_plane *plane, mvf_interpolation filter, int32_t x, int32_t y);
+
+oracle_answer oracle_search(const mvf_options *options, const check_plane *current,
+                            const check_plane *reference, const oracle_block *block);
+
+#endif
