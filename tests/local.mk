@@ -11,8 +11,8 @@ tests_check_kernels_SOURCES += tests/check_encoder.c tests/oracle.c tests/oracle
 tests_check_kernels_LDADD = src/libmvf_internal.la
 if HAVE_CUDA
 tests_check_kernels_SOURCES += tests/bench_cuda.c
-tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
 endif
+tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
 
 dist_check_SCRIPTS = tests/check_kernels_cuda.sh tests/kernel_report.sh
 TESTS += tests/check_kernels $(dist_check_SCRIPTS)
