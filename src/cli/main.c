@@ -41,6 +41,7 @@ static int check_output(int exit_status)
 
 int main(int argc, char **argv)
 {
+    mvf_ffmpeg_quiet();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;

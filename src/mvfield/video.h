@@ -137,21 +137,50 @@ MVF_API void mvf_overlay_options_init(mvf_overlay_options *options);
 typedef struct mvf_overlay mvf_overlay;
 
 /*
- * Opens a video file (.mp4, .mkv, .mov) that will hold the source's frames with fields drawn over
- * them, and the source's audio where the container takes it (open the source with
- * keep_other_streams). H.264 where FFmpeg has an encoder for it, else MPEG-4. Times, aspect,
- * rotation and colour tags are the source's. The encoder opens with the first frame. The file
- * appears under its name when mvf_overlay_close() succeeds. Errors as mvf_sink_open().
+ * Opens a video file that will hold the source's frames with fields drawn over them, and the
+ * source's audio and subtitles where the container takes them (open the source with
+ * keep_other_streams; what is left out is named in a warning). The container goes by the
+ * extension: .mp4, .m4v, .mov, .mkv, .avi.
+ *
+ * H.264 where FFmpeg has libx264 or libopenh264, else MPEG-4; the encoder opens with the first
+ * frame. More than 8 bits become 10 where the encoder takes them; gray and RGB become 4:2:0, odd
+ * sizes 4:4:4. Aspect, rotation and colour tags are the source's. A frame whose size is not the
+ * first one's is scaled to that size after the drawing.
+ *
+ * Every frame keeps its time, to the ms in .mkv, to the frame in .avi. Times that do not grow are
+ * moved by the least that makes them, a jump back of a second or more continues one frame later,
+ * and a video whose first time is negative starts at 0; each is said once.
+ *
+ * The file appears under its name when mvf_overlay_close() succeeds. On failure *overlay is NULL:
+ * MVF_ERROR_ARGUMENT (unknown extension), MVF_ERROR_EXISTS, MVF_ERROR_IO, MVF_ERROR_UNSUPPORTED
+ * (standard output), MVF_ERROR_MEMORY. `options` may be NULL. An overlay serves one thread at a
+ * time, which need not be the one that reads the source; close it before the source.
  */
 MVF_API mvf_status mvf_overlay_open(mvf_overlay **overlay, const char *path, mvf_source *source,
                                     const mvf_overlay_options *options);
 
-/* Draws `field` (NULL or without blocks: nothing) over a copy of `frame` and encodes it. */
+/*
+ * Draws `field` (NULL or without blocks: nothing) over a copy of `frame` and encodes it.
+ *
+ * An arrow shows how the content moved, y downwards, at true length. For a past reference (dir -1)
+ * it starts where the content was in the reference, at the block's centre plus the vector, and its
+ * tip is the block's centre; for a future one (dir +1) it starts at the centre and its tip is the
+ * centre plus the vector. Searched and codec vectors are drawn alike. The colour is the direction
+ * on the wheel of Baker et al. (2007): right red, down yellow, left cyan, up violet. A zero vector
+ * is a gray dot; a block without a vector shows nothing.
+ *
+ * MVF_ERROR_ARGUMENT (the field's size is not the frame's), MVF_ERROR_UNSUPPORTED (no encoder),
+ * MVF_ERROR_IO, MVF_ERROR_MEMORY. After the last three the overlay can only be discarded.
+ */
 MVF_API mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame,
                                      const mvf_field *field);
 
+/* Completes the file under its final name and frees *overlay, which becomes NULL. On failure
+ * nothing is left under that name: MVF_ERROR_IO, MVF_ERROR_DATA (there was no frame). May be called
+ * at any frame, for a valid file that ends there. Does nothing for NULL. */
 MVF_API mvf_status mvf_overlay_close(mvf_overlay **overlay);
 
+/* Frees *overlay and removes what it wrote; does nothing for NULL. */
 MVF_API void mvf_overlay_discard(mvf_overlay **overlay);
 
 /*

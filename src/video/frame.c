@@ -72,6 +72,20 @@ struct AVFrame *mvf_frame_get_avframe(mvf_frame *frame)
     return frame->av;
 }
 
+mvf_frame *mvf_frame_ref(const mvf_frame *frame)
+{
+    mvf_frame *copy = mvf_alloc_array(1, sizeof *copy);
+    if (!copy)
+        return NULL;
+    *copy = *frame;
+    copy->av = av_frame_clone(frame->av);
+    copy->gray = frame->gray ? av_frame_clone(frame->gray) : NULL;
+    copy->converter = av_buffer_ref(frame->converter);
+    if (!copy->av || !copy->gray != !frame->gray || !copy->converter)
+        mvf_frame_free(&copy);
+    return copy;
+}
+
 void mvf_frame_free(mvf_frame **frame)
 {
     if (!frame || !*frame)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "overlay/arrows.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "overlay/sprite.h"
+
+#define N_SLOTS 8192
+#define MAX_CACHE_BYTES (24 << 20)
+/* Motion is drawn to a quarter px up to this length and to whole px beyond, which the eye cannot
+ * tell apart and the cache can. */
+#define EXACT_PX 8
+/* Codec vectors may lie anywhere; nothing that far out can be seen. */
+#define MAX_POSITION (1 << 20)
+
+typedef struct arrow_entry {
+    int32_t motion_x, motion_y;
+    int32_t phase;
+    mvf_sprite *sprite;
+    struct arrow_entry *next;
+} arrow_entry;
+
+struct mvf_arrows {
+    mvf_sprite_style style;
+    int32_t width, height, spacing;
+    size_t n_bytes;
+    arrow_entry *slots[N_SLOTS];
+};
+
+mvf_status mvf_arrows_open(mvf_arrows **arrows)
+{
+    *arrows = mvf_alloc_array(1, sizeof **arrows);
+    return *arrows ? MVF_OK : MVF_ERROR_MEMORY;
+}
+
+static void forget(mvf_arrows *arrows)
+{
+    for (int i = 0; i < N_SLOTS; i++) {
+        while (arrows->slots[i]) {
+            arrow_entry *entry = arrows->slots[i];
+            arrows->slots[i] = entry->next;
+            free(entry->sprite);
+            free(entry);
+        }
+    }
+    arrows->n_bytes = 0;
+}
+
+void mvf_arrows_close(mvf_arrows **arrows)
+{
+    if (!arrows || !*arrows)
+        return;
+    forget(*arrows);
+    free(*arrows);
+    *arrows = NULL;
+}
+
+/* px from one arrow to the next, which limits how thick a line may be. */
+static int32_t arrow_spacing(const mvf_field *field)
+{
+    int32_t spacing = INT32_MAX;
+    if (field->grid.cols > 0)
+        return field->grid.step_x < field->grid.step_y ? field->grid.step_x : field->grid.step_y;
+    for (size_t i = 0; i < field->n_blocks; i++) {
+        const mvf_block *block = &field->blocks[i];
+        int32_t size = block->w < block->h ? block->w : block->h;
+        spacing = block->dir && size < spacing ? size : spacing;
+    }
+    return spacing == INT32_MAX || spacing < 8 ? 8 : spacing;
+}
+
+static int is_same_space(const mvf_colour_space *a, const mvf_colour_space *b)
+{
+    return a->kr == b->kr && a->kb == b->kb && a->full_range == b->full_range;
+}
+
+/* Lines scale with the frame's height: 1 px up to 720 lines, 1.5 px at 1080, 3 px at 2160. */
+static void choose_style(mvf_arrows *arrows, const mvf_canvas *canvas, int32_t spacing)
+{
+    mvf_sprite_style *style = &arrows->style;
+    if (arrows->width == canvas->width && arrows->height == canvas->height &&
+        arrows->spacing == spacing && style->chroma_shift_x == canvas->chroma_shift_x &&
+        style->chroma_shift_y == canvas->chroma_shift_y &&
+        style->has_chroma == (canvas->planes[1] != NULL) &&
+        is_same_space(&style->space, &canvas->space))
+        return;
+    forget(arrows);
+    arrows->width = canvas->width;
+    arrows->height = canvas->height;
+    arrows->spacing = spacing;
+    float radius = fminf((float)canvas->height / 1440, 0.09f * (float)spacing);
+    *style = (mvf_sprite_style){
+        .chroma_shift_x = canvas->chroma_shift_x,
+        .chroma_shift_y = canvas->chroma_shift_y,
+        .has_chroma = canvas->planes[1] != NULL,
+        .space = canvas->space,
+        .line_radius = fmaxf(radius, 0.5f),
+        .outline = fmaxf(0.8f * radius, 0.8f),
+        .max_length = (float)canvas->width + (float)canvas->height,
+    };
+}
+
+static unsigned slot_of(int32_t motion_x, int32_t motion_y, int32_t phase)
+{
+    uint32_t hash = (uint32_t)motion_x * 2654435761u ^ (uint32_t)motion_y * 2246822519u;
+    hash ^= (uint32_t)phase * 3266489917u;
+    return (hash ^ hash >> 15) % N_SLOTS;
+}
+
+static mvf_status add_entry(mvf_arrows *arrows, arrow_entry **slot, const arrow_entry *wanted)
+{
+    arrow_entry *entry = malloc(sizeof *entry);
+    if (!entry)
+        return MVF_ERROR_MEMORY;
+    *entry = *wanted;
+    mvf_status status =
+        mvf_sprite_make(&entry->sprite, &arrows->style, (float)wanted->motion_x / 4,
+                        (float)wanted->motion_y / 4, wanted->phase & 15, wanted->phase >> 4);
+    if (status != MVF_OK) {
+        free(entry);
+        return status;
+    }
+    entry->next = *slot;
+    *slot = entry;
+    arrows->n_bytes += entry->sprite->n_bytes + sizeof *entry;
+    return MVF_OK;
+}
+
+static mvf_status find_sprite(mvf_arrows *arrows, const arrow_entry *wanted,
+                              const mvf_sprite **sprite)
+{
+    if (arrows->n_bytes > MAX_CACHE_BYTES)
+        forget(arrows);
+    arrow_entry **slot = &arrows->slots[slot_of(wanted->motion_x, wanted->motion_y, wanted->phase)];
+    for (arrow_entry *entry = *slot; entry; entry = entry->next) {
+        if (entry->motion_x == wanted->motion_x && entry->motion_y == wanted->motion_y &&
+            entry->phase == wanted->phase) {
+            *sprite = entry->sprite;
+            return MVF_OK;
+        }
+    }
+    MVF_TRY(add_entry(arrows, slot, wanted));
+    *sprite = (*slot)->sprite;
+    return MVF_OK;
+}
+
+static int32_t quarters(int32_t mv, int32_t scale)
+{
+    return (int32_t)lrintf((float)mv * 4 / (float)scale);
+}
+
+static int32_t to_whole_px(int32_t motion_quarters)
+{
+    return (motion_quarters + 2) & ~3;
+}
+
+/* Content moved from the reference to the current frame, so against the vector for a past
+ * reference, and along it for a future one. */
+static mvf_status draw_block(mvf_arrows *arrows, const mvf_canvas *canvas, const mvf_block *block,
+                             int32_t scale)
+{
+    int32_t x = block->x + block->w / 2, y = block->y + block->h / 2;
+    int32_t sign = block->dir < 0 ? -1 : 1;
+    arrow_entry wanted = {.motion_x = sign * quarters(block->mv_x, scale),
+                          .motion_y = sign * quarters(block->mv_y, scale)};
+    if (abs(wanted.motion_x) > 4 * EXACT_PX || abs(wanted.motion_y) > 4 * EXACT_PX) {
+        wanted.motion_x = to_whole_px(wanted.motion_x);
+        wanted.motion_y = to_whole_px(wanted.motion_y);
+    }
+    if (block->dir > 0) {
+        x += (int32_t)lrintf((float)block->mv_x / (float)scale);
+        y += (int32_t)lrintf((float)block->mv_y / (float)scale);
+    }
+    if (abs(x) > MAX_POSITION || abs(y) > MAX_POSITION)
+        return MVF_OK;
+    int32_t phase_x = x & ((1 << canvas->chroma_shift_x) - 1);
+    int32_t phase_y = y & ((1 << canvas->chroma_shift_y) - 1);
+    wanted.phase = phase_x | phase_y << 4;
+    const mvf_sprite *sprite;
+    MVF_TRY(find_sprite(arrows, &wanted, &sprite));
+    mvf_sprite_draw(sprite, canvas, x, y);
+    return MVF_OK;
+}
+
+mvf_status mvf_arrows_draw(mvf_arrows *arrows, const mvf_canvas *canvas, const mvf_field *field)
+{
+    if (field->n_blocks == 0 || field->mv_scale <= 0)
+        return MVF_OK;
+    choose_style(arrows, canvas, arrow_spacing(field));
+    for (size_t i = 0; i < field->n_blocks; i++)
+        if (field->blocks[i].dir)
+            MVF_TRY(draw_block(arrows, canvas, &field->blocks[i], field->mv_scale));
+    return MVF_OK;
+}

@@ -1,0 +1,52 @@
+/*
+ * overlay/sprite.h - one arrow or dot as what it does to the samples under it.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_OVERLAY_SPRITE_H
+#define MVF_OVERLAY_SPRITE_H
+
+#include <mvfield/status.h>
+
+#include "overlay/canvas.h"
+
+/* Rows of samples are padded to a multiple of this with samples that change nothing. */
+#define MVF_SPRITE_LANES 8
+
+/* What all sprites of one canvas share; lengths in px. */
+typedef struct mvf_sprite_style {
+    int32_t chroma_shift_x, chroma_shift_y;
+    int32_t has_chroma;
+    mvf_colour_space space;
+    float line_radius, outline;
+    float max_length;
+} mvf_sprite_style;
+
+/*
+ * Every covered sample becomes (sample * keep + add) / 256. Rows `y` to y + n_rows - 1 relative to
+ * the anchor; row r covers `n_padded` samples from x[r] on, at `offset[r]` in the arrays.
+ */
+typedef struct mvf_sprite_plane {
+    int32_t y, n_rows;
+    int32_t min_x, end_x;
+    const int32_t *x, *n, *offset;
+    const uint16_t *keep;
+    /* Luma has one, chroma two (U, V). */
+    const uint16_t *add[2];
+} mvf_sprite_plane;
+
+typedef struct mvf_sprite {
+    mvf_sprite_plane luma, chroma;
+    size_t n_bytes;
+} mvf_sprite;
+
+/* An arrow with its tip at the anchor that shows a motion of (motion_x, motion_y) px, or a dot for
+ * (0, 0). The anchor lies (phase_x, phase_y) luma samples into its chroma sample. One block of
+ * memory: release with free(). */
+mvf_status mvf_sprite_make(mvf_sprite **sprite, const mvf_sprite_style *style, float motion_x,
+                           float motion_y, int32_t phase_x, int32_t phase_y);
+
+/* Draws with the anchor at luma sample (x, y), clipped to the canvas. */
+void mvf_sprite_draw(const mvf_sprite *sprite, const mvf_canvas *canvas, int32_t x, int32_t y);
+
+#endif

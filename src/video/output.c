@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "video/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+#define BUFFER_BYTES (1 << 18)
+#define MAX_ATTEMPTS 1000
+
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+typedef const uint8_t output_byte;
+#else
+typedef uint8_t output_byte;
+#endif
+
+static int write_bytes(void *opaque, output_byte *buffer, int size)
+{
+    mvf_output *output = opaque;
+    int written = 0;
+    while (written < size) {
+        ssize_t n_bytes = write(output->fd, buffer + written, (size_t)(size - written));
+        if (n_bytes < 0 && errno != EINTR)
+            return AVERROR(errno);
+        written += n_bytes > 0 ? (int)n_bytes : 0;
+    }
+    return size;
+}
+
+static int64_t seek_bytes(void *opaque, int64_t offset, int whence)
+{
+    mvf_output *output = opaque;
+    struct stat status;
+    if (whence & AVSEEK_SIZE)
+        return fstat(output->fd, &status) ? AVERROR(errno) : (int64_t)status.st_size;
+    off_t position = lseek(output->fd, (off_t)offset, whence & ~AVSEEK_FORCE);
+    return position < 0 ? AVERROR(errno) : (int64_t)position;
+}
+
+/* Under a name that no other process has. */
+static int create_part(mvf_output *output)
+{
+    size_t size = strlen(output->path) + 64;
+    output->part_path = mvf_alloc_array(size, 1);
+    if (!output->part_path)
+        return AVERROR(ENOMEM);
+    errno = EEXIST;
+    for (int attempt = 0; output->fd < 0 && errno == EEXIST && attempt < MAX_ATTEMPTS; attempt++) {
+        snprintf(output->part_path, size, "%s.%ld-%d.part", output->path, (long)getpid(), attempt);
+        output->fd = open(output->part_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
+    if (output->fd >= 0)
+        return 0;
+    int error = AVERROR(errno);
+    free(output->part_path);
+    output->part_path = NULL;
+    return error;
+}
+
+static int create_io(mvf_output *output)
+{
+    uint8_t *buffer = av_malloc(BUFFER_BYTES);
+    if (!buffer)
+        return AVERROR(ENOMEM);
+    output->io = avio_alloc_context(buffer, BUFFER_BYTES, 1, output, NULL, write_bytes, seek_bytes);
+    if (!output->io)
+        av_free(buffer);
+    return output->io ? 0 : AVERROR(ENOMEM);
+}
+
+mvf_status mvf_output_open(mvf_output *output, const char *path, int overwrite, int *error)
+{
+    struct stat existing;
+    *output = (mvf_output){.fd = -1};
+    *error = 0;
+    if (stat(path, &existing) == 0) {
+        *error = S_ISDIR(existing.st_mode) ? AVERROR(EISDIR) : 0;
+        if (*error || !overwrite)
+            return *error ? MVF_ERROR_IO : MVF_ERROR_EXISTS;
+    }
+    output->path = mvf_strdup(path);
+    *error = output->path ? create_part(output) : AVERROR(ENOMEM);
+    if (!*error)
+        *error = create_io(output);
+    if (!*error)
+        return MVF_OK;
+    mvf_output_discard(output);
+    return *error == AVERROR(ENOMEM) ? MVF_ERROR_MEMORY : MVF_ERROR_IO;
+}
+
+int mvf_output_restart(mvf_output *output)
+{
+    if (avio_seek(output->io, 0, SEEK_SET) < 0 || ftruncate(output->fd, 0))
+        return AVERROR(EIO);
+    return 0;
+}
+
+static int close_file(mvf_output *output)
+{
+    int error = 0;
+    if (output->io) {
+        avio_flush(output->io);
+        error = output->io->error;
+        av_freep(&output->io->buffer);
+        avio_context_free(&output->io);
+    }
+    if (output->fd >= 0 && close(output->fd) && !error)
+        error = AVERROR(errno);
+    output->fd = -1;
+    return error;
+}
+
+int mvf_output_commit(mvf_output *output)
+{
+    int error = close_file(output);
+    if (!error && rename(output->part_path, output->path))
+        error = AVERROR(errno);
+    if (!error) {
+        free(output->part_path);
+        output->part_path = NULL;
+    }
+    return error;
+}
+
+void mvf_output_discard(mvf_output *output)
+{
+    close_file(output);
+    if (output->part_path)
+        unlink(output->part_path);
+    free(output->part_path);
+    free(output->path);
+    *output = (mvf_output){.fd = -1};
+}

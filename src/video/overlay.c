@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "video/write.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+
+/* Frames that an encoder may hold back. */
+#define MAX_DELAYED 512
+
+static const struct container {
+    const char *extension, *muxer;
+    /* AVI has no times, only a frame rate; times are rounded to it. */
+    int32_t constant_rate;
+} containers[] = {
+    {"mp4", "mp4", 0},      {"m4v", "mp4", 0}, {"mov", "mov", 0},
+    {"mkv", "matroska", 0}, {"avi", "avi", 1},
+};
+
+#define N_CONTAINERS (sizeof containers / sizeof containers[0])
+#define KNOWN_EXTENSIONS ".mp4, .m4v, .mov, .mkv and .avi"
+
+/* A stream of the source that is copied. */
+typedef struct copied_stream {
+    AVStream *out;
+    mvf_timeline timeline;
+} copied_stream;
+
+/* What is known of a frame that the encoder still holds. */
+typedef struct delayed_frame {
+    int64_t encoder_pts, pts, duration;
+} delayed_frame;
+
+struct mvf_overlay {
+    mvf_source *source;
+    mvf_logger logger;
+    int32_t threads;
+    char *name;
+    const struct container *container;
+    mvf_output output;
+    AVFormatContext *format;
+    AVStream *video;
+    copied_stream *copied;
+    unsigned n_copied;
+    mvf_encoder encoder;
+    mvf_painter painter;
+    AVPacket *packet;
+    AVRational time_base, frame_rate;
+    int64_t step;
+    mvf_timeline timeline;
+    int64_t n_frames, first_pts, end_pts;
+    delayed_frame delayed[MAX_DELAYED];
+    int32_t starts_late;
+    int32_t warned_times, warned_missing, warned_size, warned_copy;
+};
+
+void mvf_overlay_options_init(mvf_overlay_options *options)
+{
+    *options = (mvf_overlay_options){.struct_size = sizeof *options};
+}
+
+static const struct container *find_container(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    for (size_t i = 0; dot && i < N_CONTAINERS; i++)
+        if (!strcasecmp(dot + 1, containers[i].extension))
+            return &containers[i];
+    return NULL;
+}
+
+static mvf_status fail_av(const mvf_overlay *overlay, int error, const char *what)
+{
+    return mvf_fail(&overlay->logger, mvf_status_from_av(error), "%s: %s: %s", overlay->name, what,
+                    av_err2str(error));
+}
+
+static mvf_status open_output(mvf_overlay *overlay, const char *path, int overwrite)
+{
+    int error;
+    mvf_status status = mvf_output_open(&overlay->output, path, overwrite, &error);
+    if (status == MVF_ERROR_EXISTS)
+        return mvf_fail(&overlay->logger, status, "%s: exists already (overwrite replaces it)",
+                        overlay->name);
+    return status == MVF_OK ? status : fail_av(overlay, error, "cannot be written");
+}
+
+static mvf_status prepare(mvf_overlay *overlay, const char *path,
+                          const mvf_overlay_options *options)
+{
+    overlay->name = mvf_printable(path);
+    overlay->packet = av_packet_alloc();
+    if (!overlay->name || !overlay->packet)
+        return MVF_ERROR_MEMORY;
+    MVF_TRY(mvf_arrows_open(&overlay->painter.arrows));
+    if (!strcmp(path, "-"))
+        return mvf_fail(&overlay->logger, MVF_ERROR_UNSUPPORTED,
+                        "an overlay cannot be written to standard output; name a file (%s)",
+                        KNOWN_EXTENSIONS);
+    overlay->container = find_container(path);
+    if (!overlay->container)
+        return mvf_fail(&overlay->logger, MVF_ERROR_ARGUMENT,
+                        "%s: no video format goes with this name; those of overlays are %s",
+                        overlay->name, KNOWN_EXTENSIONS);
+    return open_output(overlay, path, options ? options->overwrite : 0);
+}
+
+mvf_status mvf_overlay_open(mvf_overlay **overlay, const char *path, mvf_source *source,
+                            const mvf_overlay_options *options)
+{
+    *overlay = NULL;
+    mvf_overlay *opened = mvf_alloc_array(1, sizeof *opened);
+    if (!opened)
+        return MVF_ERROR_MEMORY;
+    opened->source = source;
+    opened->output.fd = -1;
+    if (options) {
+        opened->logger = options->logger;
+        opened->threads = options->threads;
+    }
+    mvf_status status = prepare(opened, path, options);
+    if (status != MVF_OK)
+        mvf_overlay_discard(&opened);
+    *overlay = opened;
+    return status;
+}
+
+static void choose_times(mvf_overlay *overlay)
+{
+    const mvf_source_info *info = &overlay->source->info;
+    AVRational rate = {info->frame_rate.num, info->frame_rate.den};
+    overlay->frame_rate = rate.num > 0 && rate.den > 0 ? rate : (AVRational){25, 1};
+    overlay->time_base = overlay->container->constant_rate ? av_inv_q(overlay->frame_rate)
+                                                           : overlay->source->stream->time_base;
+    overlay->step = av_rescale_q(1, av_inv_q(overlay->frame_rate), overlay->time_base);
+    if (overlay->step < 1)
+        overlay->step = 1;
+}
+
+static mvf_status open_encoder(mvf_overlay *overlay, AVFrame *frame)
+{
+    const AVOutputFormat *muxer = overlay->format->oformat;
+    mvf_encoder_wishes wishes = {
+        .frame = frame,
+        .time_base = overlay->time_base,
+        .frame_rate = overlay->frame_rate,
+        .sample_aspect =
+            av_guess_sample_aspect_ratio(overlay->source->format, overlay->source->stream, frame),
+        .threads = overlay->threads,
+        .global_header = (muxer->flags & AVFMT_GLOBALHEADER) != 0,
+        .no_b_frames = overlay->container->constant_rate,
+    };
+    int error = mvf_encoder_open(&overlay->encoder, &wishes);
+    if (error < 0)
+        return fail_av(overlay, error,
+                       "no encoder (libx264, libopenh264, mpeg4) takes these frames");
+    const AVCodecContext *codec = overlay->encoder.codec;
+    overlay->painter.format = codec->pix_fmt;
+    overlay->painter.width = codec->width;
+    overlay->painter.height = codec->height;
+    overlay->painter.matrix = codec->colorspace;
+    overlay->painter.range = codec->color_range;
+    mvf_log(&overlay->logger, MVF_LOG_DEBUG, "%s: encoded by %s", overlay->name,
+            codec->codec->name);
+    return MVF_OK;
+}
+
+static int add_side_data(AVStream *out, enum AVPacketSideDataType type, const uint8_t *data,
+                         size_t n_bytes)
+{
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 0)
+    AVCodecParameters *codec = out->codecpar;
+    AVPacketSideData *made = av_packet_side_data_new(&codec->coded_side_data,
+                                                     &codec->nb_coded_side_data, type, n_bytes, 0);
+    uint8_t *place = made ? made->data : NULL;
+#else
+    uint8_t *place = av_stream_new_side_data(out, type, n_bytes);
+#endif
+    if (!place)
+        return AVERROR(ENOMEM);
+    memcpy(place, data, n_bytes);
+    return 0;
+}
+
+static int copy_side_data(AVStream *out, const AVStream *in)
+{
+    static const enum AVPacketSideDataType types[] = {AV_PKT_DATA_DISPLAYMATRIX,
+                                                      AV_PKT_DATA_MASTERING_DISPLAY_METADATA,
+                                                      AV_PKT_DATA_CONTENT_LIGHT_LEVEL};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        size_t n_bytes;
+        const uint8_t *data = mvf_stream_side_data(in, types[i], &n_bytes);
+        int error = data ? add_side_data(out, types[i], data, n_bytes) : 0;
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static int add_video(mvf_overlay *overlay)
+{
+    const AVStream *in = overlay->source->stream;
+    AVStream *out = avformat_new_stream(overlay->format, NULL);
+    if (!out)
+        return AVERROR(ENOMEM);
+    overlay->video = out;
+    out->time_base = overlay->time_base;
+    out->avg_frame_rate = in->avg_frame_rate;
+    out->sample_aspect_ratio = overlay->encoder.codec->sample_aspect_ratio;
+    out->disposition = in->disposition;
+    int error = avcodec_parameters_from_context(out->codecpar, overlay->encoder.codec);
+    return error < 0 ? error : copy_side_data(out, in);
+}
+
+static int is_copyable(const mvf_overlay *overlay, const AVStream *in)
+{
+    const AVCodecParameters *codec = in->codecpar;
+    int wanted =
+        codec->codec_type == AVMEDIA_TYPE_AUDIO || codec->codec_type == AVMEDIA_TYPE_SUBTITLE;
+    if (!overlay->source->options.keep_other_streams || !wanted || in->discard >= AVDISCARD_ALL)
+        return 0;
+    int fits =
+        avformat_query_codec(overlay->format->oformat, codec->codec_id, FF_COMPLIANCE_NORMAL) == 1;
+    if (codec->codec_type == AVMEDIA_TYPE_AUDIO && codec->sample_rate <= 0)
+        fits = 0;
+    if (!fits)
+        mvf_log(&overlay->logger, MVF_LOG_WARNING,
+                "%s: stream %d (%s) is left out: the format does not hold it", overlay->name,
+                in->index, avcodec_get_name(codec->codec_id));
+    return fits;
+}
+
+static int add_copied(mvf_overlay *overlay, const AVStream *in)
+{
+    AVStream *out = avformat_new_stream(overlay->format, NULL);
+    if (!out)
+        return AVERROR(ENOMEM);
+    int error = avcodec_parameters_copy(out->codecpar, in->codecpar);
+    out->codecpar->codec_tag = 0;
+    out->time_base = in->time_base;
+    out->disposition = in->disposition;
+    av_dict_copy(&out->metadata, in->metadata, 0);
+    overlay->copied[in->index].out = out;
+    return error < 0 ? error : 0;
+}
+
+static int write_header(mvf_overlay *overlay, int with_copies)
+{
+    AVFormatContext *in = overlay->source->format;
+    overlay->format->pb = overlay->output.io;
+    overlay->format->flags |= AVFMT_FLAG_CUSTOM_IO;
+    int error = add_video(overlay);
+    for (unsigned i = 0; with_copies && !error && i < overlay->n_copied; i++)
+        if (is_copyable(overlay, in->streams[i]))
+            error = add_copied(overlay, in->streams[i]);
+    if (error < 0)
+        return error;
+    /* MP4 states when a track starts in units of the whole file's, by default coarser than ours. */
+    AVDictionary *options = NULL;
+    if (overlay->time_base.num == 1)
+        av_dict_set_int(&options, "movie_timescale", overlay->time_base.den, 0);
+    error = avformat_write_header(overlay->format, &options);
+    av_dict_free(&options);
+    return error;
+}
+
+static int new_muxer(mvf_overlay *overlay)
+{
+    avformat_free_context(overlay->format);
+    overlay->format = NULL;
+    return avformat_alloc_output_context2(&overlay->format, NULL, overlay->container->muxer, NULL);
+}
+
+static void warn_of_rotation(const mvf_overlay *overlay)
+{
+    const char *muxer = overlay->container->muxer;
+    int holds_rotation = strcmp(muxer, "avi") != 0;
+#if LIBAVFORMAT_VERSION_INT < AV_VERSION_INT(60, 16, 0)
+    holds_rotation = holds_rotation && strcmp(muxer, "matroska") != 0;
+#endif
+    if (overlay->source->info.rotation && !holds_rotation)
+        mvf_log(&overlay->logger, MVF_LOG_WARNING,
+                "%s: the format does not hold the rotation by %d degrees; .mp4 and .mov do",
+                overlay->name, overlay->source->info.rotation);
+}
+
+/* A stream that the muxer refuses in the end must not cost the video. */
+static mvf_status open_muxer(mvf_overlay *overlay)
+{
+    int error = write_header(overlay, 1);
+    if (error < 0 && overlay->format->nb_streams > 1) {
+        mvf_log(&overlay->logger, MVF_LOG_WARNING, "%s: the other streams are left out: %s",
+                overlay->name, av_err2str(error));
+        for (unsigned i = 0; i < overlay->n_copied; i++)
+            overlay->copied[i].out = NULL;
+        error = mvf_output_restart(&overlay->output);
+        if (!error)
+            error = new_muxer(overlay);
+        if (error >= 0)
+            error = write_header(overlay, 0);
+    }
+    return error < 0 ? fail_av(overlay, error, "the header cannot be written") : MVF_OK;
+}
+
+/* Times below zero would be cut off by players: then everything starts at zero instead. */
+static void set_start(mvf_overlay *overlay, const mvf_frame *frame)
+{
+    AVRational in = overlay->source->stream->time_base;
+    overlay->first_pts = frame->pts;
+    overlay->starts_late = frame->index > 0;
+    if (frame->pts == MVF_NO_PTS || frame->pts >= 0)
+        return;
+    mvf_log(&overlay->logger, MVF_LOG_INFO, "%s: starts at 0 instead of %.3f s", overlay->name,
+            (double)frame->pts * av_q2d(in));
+    overlay->timeline.offset = -av_rescale_q(frame->pts, in, overlay->time_base);
+    for (unsigned i = 0; i < overlay->n_copied; i++)
+        overlay->copied[i].timeline.offset =
+            -av_rescale_q(frame->pts, in, overlay->source->format->streams[i]->time_base);
+}
+
+static mvf_status start(mvf_overlay *overlay, mvf_frame *frame)
+{
+    overlay->n_copied = overlay->source->format->nb_streams;
+    overlay->copied = mvf_alloc_array(overlay->n_copied, sizeof *overlay->copied);
+    if (!overlay->copied)
+        return MVF_ERROR_MEMORY;
+    int error = new_muxer(overlay);
+    if (error < 0)
+        return fail_av(overlay, error, "this FFmpeg has no muxer for the format");
+    choose_times(overlay);
+    MVF_TRY(open_encoder(overlay, frame->av));
+    MVF_TRY(open_muxer(overlay));
+    set_start(overlay, frame);
+    warn_of_rotation(overlay);
+    return MVF_OK;
+}
+
+/* Whether a packet of another stream lies outside of the video that is being written. */
+static int is_outside(const mvf_overlay *overlay, const AVPacket *packet, AVRational time_base,
+                      int at_end)
+{
+    AVRational video = overlay->source->stream->time_base;
+    int64_t pts = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    if (overlay->starts_late && overlay->first_pts != MVF_NO_PTS &&
+        av_compare_ts(pts, time_base, overlay->first_pts, video) < 0)
+        return 1;
+    return !at_end && overlay->end_pts != MVF_NO_PTS &&
+           av_compare_ts(pts, time_base, overlay->end_pts, video) >= 0;
+}
+
+/* Gives the packet its time in the output; 0 where the format has none for it. Sound before time 0
+ * is left out then, as a muxer that moves it would move the video too. */
+static int set_copied_time(mvf_overlay *overlay, AVPacket *packet, AVRational in)
+{
+    copied_stream *copied = &overlay->copied[packet->stream_index];
+    int64_t time = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts, moved;
+    int64_t second = av_rescale_q(1, (AVRational){1, 1}, in);
+    mvf_timeline_next(&copied->timeline, time, packet->duration > 0 ? packet->duration : 1,
+                      second > 1 ? second : 1, &moved);
+    packet->pts = packet->pts != AV_NOPTS_VALUE ? packet->pts + moved - time : moved;
+    packet->dts = moved;
+    return packet->pts >= 0 || (overlay->format->oformat->flags & AVFMT_TS_NEGATIVE);
+}
+
+static mvf_status write_copied(mvf_overlay *overlay, AVPacket *packet)
+{
+    copied_stream *copied = &overlay->copied[packet->stream_index];
+    AVRational in = overlay->source->format->streams[packet->stream_index]->time_base;
+    if (!set_copied_time(overlay, packet, in))
+        return MVF_OK;
+    packet->stream_index = copied->out->index;
+    packet->pos = -1;
+    av_packet_rescale_ts(packet, in, copied->out->time_base);
+    int error = av_interleaved_write_frame(overlay->format, packet);
+    if (error < 0 && overlay->output.io->error)
+        return fail_av(overlay, error, "writing failed");
+    if (error < 0 && !overlay->warned_copy++)
+        mvf_log(&overlay->logger, MVF_LOG_WARNING, "%s: packets of stream %s are left out: %s",
+                overlay->name, avcodec_get_name(copied->out->codecpar->codec_id),
+                av_err2str(error));
+    return MVF_OK;
+}
+
+/* Passes on what the source has read of other streams; `is_last`: no more video follows. */
+static mvf_status copy_others(mvf_overlay *overlay, int is_last)
+{
+    AVPacket *packet;
+    mvf_status status = MVF_OK;
+    int until_end = !is_last || overlay->source->at_end;
+    while (status == MVF_OK && (packet = mvf_packet_queue_pop(&overlay->source->others))) {
+        unsigned index = (unsigned)packet->stream_index;
+        int has_time = packet->pts != AV_NOPTS_VALUE || packet->dts != AV_NOPTS_VALUE;
+        if (index < overlay->n_copied && overlay->copied[index].out && has_time &&
+            !is_outside(overlay, packet, overlay->source->format->streams[index]->time_base,
+                        until_end))
+            status = write_copied(overlay, packet);
+        av_packet_free(&packet);
+    }
+    return status;
+}
+
+static const delayed_frame *find_delayed(const mvf_overlay *overlay, int64_t encoder_pts)
+{
+    for (int i = 0; i < MAX_DELAYED; i++)
+        if (overlay->delayed[i].encoder_pts == encoder_pts && overlay->delayed[i].duration > 0)
+            return &overlay->delayed[i];
+    return NULL;
+}
+
+static mvf_status write_packets(mvf_overlay *overlay)
+{
+    for (;;) {
+        AVPacket *packet = overlay->packet;
+        int error = avcodec_receive_packet(overlay->encoder.codec, packet);
+        if (error == AVERROR(EAGAIN) || error == AVERROR_EOF)
+            return MVF_OK;
+        if (error < 0)
+            return fail_av(overlay, error, "encoding failed");
+        const delayed_frame *frame = find_delayed(overlay, packet->pts);
+        packet->duration = frame ? frame->duration : overlay->step;
+        if (frame && overlay->encoder.counts_frames)
+            packet->pts = packet->dts = frame->pts;
+        packet->stream_index = overlay->video->index;
+        av_packet_rescale_ts(packet, overlay->time_base, overlay->video->time_base);
+        error = av_interleaved_write_frame(overlay->format, packet);
+        if (error < 0)
+            return fail_av(overlay, error, "writing failed");
+    }
+}
+
+static int64_t own_duration(const mvf_overlay *overlay, const AVFrame *frame)
+{
+#if LIBAVUTIL_VERSION_MAJOR >= 58
+    int64_t duration = frame->duration;
+#else
+    int64_t duration = frame->pkt_duration;
+#endif
+    duration = av_rescale_q(duration, overlay->source->stream->time_base, overlay->time_base);
+    return duration > 0 ? duration : overlay->step;
+}
+
+/* The frame's time in the output. */
+static int64_t next_time(mvf_overlay *overlay, const mvf_frame *frame)
+{
+    AVRational in = overlay->source->stream->time_base;
+    int64_t second = (int64_t)ceil(1 / av_q2d(overlay->time_base)), pts = frame->pts, time;
+    int had_time = pts != MVF_NO_PTS;
+    if (had_time)
+        pts = av_rescale_q(pts, in, overlay->time_base);
+    int changed = mvf_timeline_next(&overlay->timeline, pts, overlay->step, second, &time);
+    if (changed && had_time && !overlay->warned_times++)
+        mvf_log(&overlay->logger, MVF_LOG_WARNING,
+                "%s: frame %lld is not later than the one before it; such times are moved up",
+                overlay->name, (long long)frame->index);
+    if (!had_time && !overlay->warned_missing++)
+        mvf_log(&overlay->logger, MVF_LOG_INFO,
+                "%s: frame %lld has no time; such frames follow at the frame rate", overlay->name,
+                (long long)frame->index);
+    overlay->end_pts = had_time ? frame->pts + 1 : overlay->end_pts;
+    return time;
+}
+
+static mvf_status encode(mvf_overlay *overlay, const mvf_frame *frame, const mvf_field *field)
+{
+    AVFrame *painted;
+    int error = mvf_painter_paint(&overlay->painter, frame->av, field, &painted);
+    if (error < 0)
+        return fail_av(overlay, error, "the frame cannot be drawn on");
+    int64_t time = next_time(overlay, frame);
+    delayed_frame *delayed = &overlay->delayed[overlay->n_frames % MAX_DELAYED];
+    delayed->pts = time;
+    delayed->duration = own_duration(overlay, frame->av);
+    delayed->encoder_pts = overlay->encoder.counts_frames ? overlay->n_frames : time;
+    painted->pts = delayed->encoder_pts;
+    painted->pict_type = AV_PICTURE_TYPE_NONE;
+    painted->color_range = overlay->painter.range;
+    painted->colorspace = overlay->painter.matrix;
+    overlay->n_frames++;
+    error = avcodec_send_frame(overlay->encoder.codec, painted);
+    return error < 0 ? fail_av(overlay, error, "encoding failed") : write_packets(overlay);
+}
+
+mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame, const mvf_field *field)
+{
+    const AVFrame *av = frame->av;
+    if (field && field->n_blocks > 0 && (field->width != av->width || field->height != av->height))
+        return mvf_fail(&overlay->logger, MVF_ERROR_ARGUMENT,
+                        "a field of %dx%d does not belong to a frame of %dx%d", field->width,
+                        field->height, av->width, av->height);
+    if (!overlay->encoder.codec)
+        MVF_TRY(start(overlay, frame));
+    if ((av->width != overlay->painter.width || av->height != overlay->painter.height) &&
+        !overlay->warned_size++)
+        mvf_log(&overlay->logger, MVF_LOG_WARNING,
+                "%s: frame %lld is %dx%d; it and its like are scaled to the first frame's %dx%d",
+                overlay->name, (long long)frame->index, av->width, av->height,
+                overlay->painter.width, overlay->painter.height);
+    MVF_TRY(copy_others(overlay, 0));
+    return encode(overlay, frame, field);
+}
+
+static mvf_status finish(mvf_overlay *overlay)
+{
+    if (!overlay->encoder.codec)
+        return mvf_fail(&overlay->logger, MVF_ERROR_DATA,
+                        "%s: is not written, since there was no frame", overlay->name);
+    int error = avcodec_send_frame(overlay->encoder.codec, NULL);
+    if (error < 0 && error != AVERROR_EOF)
+        return fail_av(overlay, error, "encoding failed");
+    MVF_TRY(write_packets(overlay));
+    MVF_TRY(copy_others(overlay, 1));
+    error = av_write_trailer(overlay->format);
+    if (error >= 0)
+        error = mvf_output_commit(&overlay->output);
+    return error < 0 ? fail_av(overlay, error, "writing failed") : MVF_OK;
+}
+
+mvf_status mvf_overlay_close(mvf_overlay **overlay)
+{
+    mvf_status status = *overlay ? finish(*overlay) : MVF_OK;
+    mvf_overlay_discard(overlay);
+    return status;
+}
+
+void mvf_overlay_discard(mvf_overlay **overlay)
+{
+    if (!overlay || !*overlay)
+        return;
+    mvf_overlay *closed = *overlay;
+    avcodec_free_context(&closed->encoder.codec);
+    avformat_free_context(closed->format);
+    mvf_output_discard(&closed->output);
+    mvf_painter_close(&closed->painter);
+    av_packet_free(&closed->packet);
+    free(closed->copied);
+    free(closed->name);
+    free(closed);
+    *overlay = NULL;
+}
