@@ -33,6 +33,9 @@ int run_interrupted(void *opaque)
 mvf_status run_open_source(mvf_source **source, const cli_options *options, int keep_other_streams)
 {
     mvf_source_options source_options;
+    /* The library's messages say what FFmpeg's would, once and with the file's name. */
+    if (message_level() < MVF_LOG_DEBUG)
+        mvf_ffmpeg_quiet();
     mvf_source_options_init(&source_options);
     source_options.stream = options->stream;
     source_options.threads = options->search.threads;
@@ -276,5 +279,12 @@ int run_report(const mvf_source *source, const cli_options *options, mvf_status 
                       options->input, report.frames);
         return EXIT_DAMAGED;
     }
+    if (report.frames <= options->first_frame)
+        message_print(MVF_LOG_WARNING, "%s: has %" PRId64 " frames, so none from --start %" PRId64,
+                      options->input, report.frames, options->first_frame);
+    else if (report.frames == 1 && options->n_frames > 1)
+        message_print(MVF_LOG_INFO,
+                      "%s: has one frame, and so nothing to search its motion against",
+                      options->input);
     return EXIT_ALL_FRAMES;
 }
