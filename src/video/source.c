@@ -69,8 +69,10 @@ static int survive_read_error(mvf_source *source, int error)
     }
     if (source->read_errors++ == 0) {
         source->n_read_errors++;
-        mvf_log(&source->options.logger, MVF_LOG_WARNING, "%s: damaged near frame %lld: %s",
-                source->name, (long long)source->report.frames, av_err2str(error));
+        /* An input that has nothing at all is an error, with a message of its own. */
+        if (source->n_packets > 0)
+            mvf_log(&source->options.logger, MVF_LOG_WARNING, "%s: damaged near frame %lld: %s",
+                    source->name, (long long)source->report.frames, av_err2str(error));
     }
     if (source->read_errors < MAX_READ_ERRORS && !avio_feof(source->format->pb))
         return 0;
