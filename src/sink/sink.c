@@ -90,7 +90,8 @@ static mvf_status open_file(mvf_sink *sink, const mvf_sink_options *options)
     if (exists && S_ISDIR(existing.st_mode))
         return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: is a directory", sink->path);
     if (exists && S_ISREG(existing.st_mode) && !options->overwrite)
-        return mvf_fail(&sink->logger, MVF_ERROR_EXISTS, "%s: exists already (overwrite replaces it)", sink->path);
+        return mvf_fail(&sink->logger, MVF_ERROR_EXISTS,
+                        "%s: exists already (overwrite replaces it)", sink->path);
     /* A device or a pipe cannot be renamed over: it is written in place. */
     if (exists && !S_ISREG(existing.st_mode))
         sink->file = fopen(sink->path, "wbe");
@@ -135,7 +136,7 @@ mvf_status mvf_sink_put(mvf_sink *sink, const void *bytes, size_t n_bytes)
     if (fwrite(bytes, 1, n_bytes, sink->file) == n_bytes)
         return MVF_OK;
     return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: writing failed: %s",
-                    sink->part_path ? sink->path : "standard output", strerror(errno));
+                    sink->file == stdout ? "standard output" : sink->path, strerror(errno));
 }
 
 mvf_status mvf_sink_write(mvf_sink *sink, const mvf_field *field)
@@ -148,10 +149,11 @@ static mvf_status close_file(mvf_sink *sink)
 {
     if (!sink->file)
         return MVF_OK;
+    const char *name = sink->file == stdout ? "standard output" : sink->path;
     int failed = sink->file == stdout ? fflush(stdout) : fclose(sink->file);
     sink->file = NULL;
     if (failed)
-        return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: writing failed: %s", sink->path,
+        return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: writing failed: %s", name,
                         strerror(errno));
     return MVF_OK;
 }
