@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,17 +32,30 @@ static void print_help(FILE *to)
                 "mvfield COMMAND --help lists the options.\n");
 }
 
-/* What is still in stdio's buffers may fail to be written only now. */
+/* A file opened where a standard stream is closed would take its number, and messages would go into
+ * it. These stand-ins are opened the wrong way round, so that using one is still an error. */
+static void hold_standard_streams(void)
+{
+    for (int stream = 0; stream <= 2; stream++)
+        if (fcntl(stream, F_GETFD) < 0)
+            open("/dev/null", stream ? O_RDONLY : O_WRONLY);
+}
+
+/* What is still in stdio's buffers may fail to be written only now. A failed command has said
+ * already what happened. */
 static int check_output(int exit_status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    int failed = ferror(stdout);
+    if (exit_status || (fflush(stdout) == 0 && !failed))
         return exit_status;
-    message_print(MVF_LOG_ERROR, "standard output: writing failed");
-    return exit_status ? exit_status : EXIT_FAILED;
+    message_print(MVF_LOG_ERROR, "standard output: writing failed%s%s", failed ? "" : ": ",
+                  failed ? "" : strerror(errno));
+    return EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
 {
+    hold_standard_streams();
     mvf_ffmpeg_quiet();
     if (argc < 2) {
         print_help(stderr);

@@ -50,5 +50,7 @@ int message_exit_status(mvf_status status)
     /* The libraries name the causes that they know; these two say all by themselves. */
     if (status == MVF_ERROR_MEMORY || status == MVF_ERROR_INTERNAL)
         message_print(MVF_LOG_ERROR, "%s", mvf_status_string(status));
+    if (status == MVF_ERROR_INTERRUPTED)
+        message_print(MVF_LOG_ERROR, "interrupted before there was any output");
     return status == MVF_ERROR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
 }

@@ -33,9 +33,6 @@ int run_interrupted(void *opaque)
 mvf_status run_open_source(mvf_source **source, const cli_options *options, int keep_other_streams)
 {
     mvf_source_options source_options;
-    /* The library's messages say what FFmpeg's would, once and with the file's name. */
-    if (message_level() < MVF_LOG_DEBUG)
-        mvf_ffmpeg_quiet();
     mvf_source_options_init(&source_options);
     source_options.stream = options->stream;
     source_options.threads = options->search.threads;
