@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/message.h"
 
@@ -53,6 +54,7 @@ typedef struct run_state {
     const cli_options *options;
     run_consumer consume;
     void *opaque;
+    mvf_options search;
     mvf_searcher *searcher;
     /* What the searcher was opened for. */
     int32_t width, height, bit_depth;
@@ -132,8 +134,12 @@ static mvf_status fit_searcher(run_state *state, const run_frame *frame)
     state->width = frame->width;
     state->height = frame->height;
     state->bit_depth = frame->bit_depth;
-    return mvf_searcher_open(&state->searcher, &state->options->search, frame->width, frame->height,
-                             frame->bit_depth);
+    status = mvf_searcher_open(&state->searcher, &state->search, frame->width, frame->height,
+                               frame->bit_depth);
+    /* One line says that the CPU took over; frames of another size need no second one. */
+    if (status == MVF_OK && !strcmp(mvf_searcher_backend(state->searcher), "cpu"))
+        state->search.backend = MVF_BACKEND_CPU;
+    return status;
 }
 
 /* A second owner of the frame's samples, which travels with its field. */
@@ -226,7 +232,8 @@ static mvf_status read_all(mvf_source *source, run_state *state)
 mvf_status run_search(mvf_source *source, const cli_options *options, run_consumer consume,
                       void *opaque)
 {
-    run_state state = {.options = options, .consume = consume, .opaque = opaque};
+    run_state state = {
+        .options = options, .consume = consume, .opaque = opaque, .search = options->search};
     int64_t n_expected = mvf_source_get_info(source)->frame_count_hint;
     progress_start(options->progress,
                    n_expected < options->n_frames ? n_expected : options->n_frames);
