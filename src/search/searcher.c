@@ -197,6 +197,10 @@ static mvf_status check_picture(const mvf_searcher *s, const mvf_picture *pictur
 {
     ptrdiff_t row_bytes = (ptrdiff_t)s->config.width * s->config.sample_bytes;
     ptrdiff_t stride = picture->stride_bytes;
+    if (picture->memory != MVF_MEMORY_HOST && picture->memory != MVF_MEMORY_CUDA)
+        return mvf_fail(&s->options.logger, MVF_ERROR_ARGUMENT,
+                        "picture: memory of kind %d is not one that this version knows",
+                        (int)picture->memory);
     if (!picture->data || (s->config.height > 1 && stride < row_bytes && stride > -row_bytes))
         return mvf_fail(&s->options.logger, MVF_ERROR_ARGUMENT,
                         "picture: no samples, or a stride of %td bytes for rows of %td", stride,
@@ -240,7 +244,12 @@ static mvf_status load_slot(mvf_searcher *s, const mvf_picture *picture, size_t 
         MVF_TRY(add_slot(s, index));
     plane_slot *slot = &s->slots[*index];
     slot->frame = MVF_NO_FRAME;
-    MVF_TRY(s->ops->plane_load(s->engine, slot->plane, picture));
+    mvf_status status = s->ops->plane_load(s->engine, slot->plane, picture);
+    if (status == MVF_ERROR_UNSUPPORTED)
+        return mvf_fail(&s->options.logger, status,
+                        "picture: it lies in CUDA memory, which the %s engine does not read",
+                        s->ops->name);
+    MVF_TRY(status);
     slot->frame = picture->frame;
     return MVF_OK;
 }
@@ -397,6 +406,8 @@ mvf_status mvf_searcher_submit(mvf_searcher *s, const mvf_picture *current,
 {
     const mvf_picture *all[1 + MVF_MAX_REFERENCES] = {current};
     MVF_TRY(s->lost);
+    if (!current || (n_references && !references))
+        return mvf_fail(&s->options.logger, MVF_ERROR_ARGUMENT, "submit: no picture");
     if (n_references > MVF_MAX_REFERENCES)
         return mvf_fail(&s->options.logger, MVF_ERROR_ARGUMENT,
                         "%zu references: must be at most %d", n_references, MVF_MAX_REFERENCES);

@@ -86,6 +86,8 @@ static mvf_status open_file(mvf_sink *sink, const mvf_sink_options *options)
         sink->file = stdout;
         return MVF_OK;
     }
+    if (!*sink->path)
+        return mvf_fail(&sink->logger, MVF_ERROR_ARGUMENT, "the output has no name");
     int exists = stat(sink->path, &existing) == 0;
     if (exists && S_ISDIR(existing.st_mode))
         return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: is a directory", sink->path);
