@@ -17,3 +17,38 @@ tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
 dist_check_SCRIPTS = tests/check_kernels_cuda.sh tests/kernel_report.sh
 TESTS += tests/check_kernels $(dist_check_SCRIPTS)
 EXTRA_DIST += tests/run.sh
+
+# Unit tests of the core.
+if HAVE_CMOCKA
+unit_programs = tests/unit/base tests/unit/field tests/unit/searcher tests/unit/sink
+check_PROGRAMS += $(unit_programs)
+TESTS += $(unit_programs)
+unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+unit_ldadd = src/libmvf_internal.la $(CMOCKA_LIBS)
+tests_unit_base_SOURCES = tests/unit/base.c tests/unit/unit.h
+tests_unit_base_CFLAGS = $(unit_cflags)
+tests_unit_base_LDADD = $(unit_ldadd)
+tests_unit_field_SOURCES = tests/unit/field.c tests/unit/unit.h
+tests_unit_field_CFLAGS = $(unit_cflags)
+tests_unit_field_LDADD = $(unit_ldadd)
+tests_unit_searcher_SOURCES = tests/unit/searcher.c tests/unit/unit.h
+tests_unit_searcher_CFLAGS = $(unit_cflags)
+tests_unit_searcher_LDADD = $(unit_ldadd)
+tests_unit_sink_SOURCES = tests/unit/sink.c tests/unit/unit.h
+tests_unit_sink_CFLAGS = $(unit_cflags)
+tests_unit_sink_LDADD = $(unit_ldadd)
+endif
+
+# The laws of the source tree.
+TAP_LOG_COMPILER = $(SHELL)
+law_tests = tests/law/format.tap tests/law/headers.tap tests/law/includes.tap tests/law/symbols.tap
+TESTS += $(law_tests)
+EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.symbols \
+	tests/law/libmvfield-video.symbols
+
+# The command.
+cli_tests = tests/cli/messages.tap tests/cli/search.tap tests/cli/source.tap
+if HAVE_FFMPEG
+TESTS += $(cli_tests)
+endif
+EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/cover_first.py
