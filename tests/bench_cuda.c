@@ -131,8 +131,8 @@ static void print_measurement(const scene *s, const shape *p, const mvf_search_c
     printf("%-8s %2d bit %2dx%-2d +-%-2d x%-2d %9.1f us/frame %9.1f frames/s %6.3f of the limit  "
            "%s %d registers %d bytes shared\n",
            s->name, p->bit_depth, p->block_w, p->block_h, p->range_x, p->n_jobs,
-           m->launch_us / p->n_jobs, frames, differences / rate,
-           m->kernel, m->n_registers, m->static_shared_bytes + m->dynamic_shared_bytes);
+           m->launch_us / p->n_jobs, frames, differences / rate, m->kernel, m->n_registers,
+           m->static_shared_bytes + m->dynamic_shared_bytes);
 }
 
 static mvf_status time_shape(check_run *run, const scene *s, const shape *p,

@@ -9,15 +9,15 @@
 #include <mvfield/status.h>
 
 /* Returns the status of `call` from the enclosing function unless it is MVF_OK. */
-#define MVF_TRY(call)                                                                              \
-    do {                                                                                           \
-        mvf_status try_status_ = (call);                                                           \
-        if (try_status_ != MVF_OK)                                                                 \
-            return try_status_;                                                                    \
+#define MVF_TRY(call)                    \
+    do {                                 \
+        mvf_status try_status_ = (call); \
+        if (try_status_ != MVF_OK)       \
+            return try_status_;          \
     } while (0)
 
 #if defined(__GNUC__)
-#define MVF_PRINTF(format_index, first_index)                                                      \
+#define MVF_PRINTF(format_index, first_index) \
     __attribute__((format(printf, format_index, first_index)))
 #else
 #define MVF_PRINTF(format_index, first_index)

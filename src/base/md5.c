@@ -14,7 +14,8 @@ static const uint32_t sines[64] = {
     0x289b7ec6, 0xeaa127fa, 0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665,
     0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
     0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391};
-static const uint8_t turns[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
+static const uint8_t turns[4][4] = {
+    {7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
 
 static uint32_t mix(int round, uint32_t b, uint32_t c, uint32_t d)
 {
@@ -39,8 +40,8 @@ static void add_chunk(uint32_t state[4], const uint8_t chunk[64])
                    (uint32_t)chunk[4 * i + 2] << 16 | (uint32_t)chunk[4 * i + 3] << 24;
     for (int i = 0; i < 64; i++) {
         int round = i / 16, turn = turns[round][i % 4];
-        uint32_t sum = a + mix(round, b, c, d) + sines[i] +
-                       words[(factor[round] * i + offset[round]) % 16];
+        uint32_t sum =
+            a + mix(round, b, c, d) + sines[i] + words[(factor[round] * i + offset[round]) % 16];
         a = d;
         d = c;
         c = b;

@@ -34,10 +34,7 @@ enum {
     MVF_FIELD_DAMAGED = 1 << 1
 };
 
-typedef enum mvf_vector_source {
-    MVF_VECTORS_SEARCH = 0,
-    MVF_VECTORS_CODEC = 1
-} mvf_vector_source;
+typedef enum mvf_vector_source { MVF_VECTORS_SEARCH = 0, MVF_VECTORS_CODEC = 1 } mvf_vector_source;
 
 /* A motion vector; whoever takes or gives it names the unit. */
 typedef struct mvf_vector {

@@ -102,7 +102,8 @@ typedef struct mvf_options {
     mvf_method method;
     /* Block size in px, each of 4, 8, 16, 32, 64. Default 16 x 16. */
     int32_t block_w, block_h;
-    /* Distance between block origins in px, 1 to the block size; 0 (the default): the block size. */
+    /* Distance between block origins in px, 1 to the block size; 0 (the default): the block size.
+     */
     int32_t step_x, step_y;
     /* Largest |x| and |y| of a vector in whole px, 0 to MVF_MAX_RANGE. Default 16. */
     int32_t range_x, range_y;

@@ -3,8 +3,8 @@
 
 void mvf_picture_init(mvf_picture *picture)
 {
-    *picture = (mvf_picture){
-        .frame = MVF_NO_FRAME, .pts = MVF_NO_PTS, .time_base = {.num = 0, .den = 1}};
+    *picture =
+        (mvf_picture){.frame = MVF_NO_FRAME, .pts = MVF_NO_PTS, .time_base = {.num = 0, .den = 1}};
 }
 
 char mvf_picture_type_letter(mvf_picture_type type)

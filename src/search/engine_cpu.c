@@ -104,8 +104,8 @@ static void search_block_row(void *context, int32_t row, int32_t worker)
             mvf_reference_search_block(config, &state->job->current->plane,
                                        &state->job->reference->plane, engine->candidates, col, row);
     if (config->subpel != MVF_SUBPEL_NONE)
-        mvf_refine_row(&engine->refiner, &state->job->current->plane,
-                       &state->job->reference->plane, matches, row);
+        mvf_refine_row(&engine->refiner, &state->job->current->plane, &state->job->reference->plane,
+                       matches, row);
 }
 
 static mvf_status cpu_submit(mvf_engine *engine, mvf_engine_job *job)
