@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "search/engine.h"
 
-static const char reason[] = "this build has no CUDA kernels (configure found no nvcc)";
+static const char reason[] = "this build has no CUDA kernels (it was configured without nvcc)";
 
 static mvf_status cuda_open(mvf_engine **engine, const mvf_search_config *config,
                             const mvf_options *options)
