@@ -52,3 +52,19 @@ if HAVE_FFMPEG
 TESTS += $(cli_tests)
 endif
 EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/cover_first.py
+
+# Unit tests of drawing and video.
+if HAVE_FFMPEG
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/draw tests/unit/source
+TESTS += tests/unit/draw tests/unit/source
+video_unit_ldadd = \
+	src/libmvf_video_internal.la src/libmvfield.la $(FFMPEG_LIBS) $(CMOCKA_LIBS)
+tests_unit_draw_SOURCES = tests/unit/draw.c tests/unit/unit.h
+tests_unit_draw_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_draw_LDADD = $(video_unit_ldadd)
+tests_unit_source_SOURCES = tests/unit/source.c tests/unit/unit.h
+tests_unit_source_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(FFMPEG_CFLAGS)
+tests_unit_source_LDADD = $(video_unit_ldadd)
+endif
+endif

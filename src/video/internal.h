@@ -74,6 +74,19 @@ typedef struct mvf_decoder {
  * AVERROR(ENOMEM). Anything else is counted in refused_packets and passed over. */
 int mvf_decoder_next(mvf_decoder *decoder, AVFrame *frame);
 
+/* scale.c: pixel formats and sizes by swscale; the context is kept for frames of a kind. */
+
+typedef struct mvf_scaler {
+    struct SwsContext *context;
+    int from_format, from_width, from_height, to_format, to_width, to_height;
+} mvf_scaler;
+
+/* Samples of YUV and gray keep their range; RGB and palettes become YUV by `matrix`, of full range
+ * or not. 0 or an AVERROR code. */
+int mvf_scaler_convert(mvf_scaler *scaler, const AVFrame *from, AVFrame *to,
+                       enum AVColorSpace matrix, int full_range);
+void mvf_scaler_close(mvf_scaler *scaler);
+
 /* luma.c */
 
 /* Bit depth of plane 0 of `format` where that plane is luma as mvf_picture wants it, else 0. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "video/internal.h"
 
+#include <libavutil/intreadwrite.h>
 #include <libavutil/pixdesc.h>
 
 #include "base/memory.h"
 
 typedef struct luma_converter {
     pthread_mutex_t mutex;
-    struct SwsContext *context;
+    mvf_scaler scaler;
     mvf_logger logger;
 } luma_converter;
 
@@ -52,7 +53,7 @@ static void free_converter(void *opaque, uint8_t *data)
 {
     luma_converter *converter = (luma_converter *)data;
     (void)opaque;
-    sws_freeContext(converter->context);
+    mvf_scaler_close(&converter->scaler);
     pthread_mutex_destroy(&converter->mutex);
     av_free(converter);
 }
@@ -72,25 +73,43 @@ AVBufferRef *mvf_luma_converter_alloc(const mvf_logger *logger)
     return buffer;
 }
 
-/* Equal ranges on both sides, so that YUV luma keeps its values. */
-static int convert(luma_converter *converter, const AVFrame *frame, AVFrame *gray)
+/* Luma that is a plane of words, but in the other byte order or in the words' high bits. */
+static int is_plane_of_words(const AVPixFmtDescriptor *layout)
 {
-    enum AVPixelFormat format = mvf_plain_format(frame->format);
-    struct SwsContext *context = sws_getCachedContext(
-        converter->context, frame->width, frame->height, format, gray->width, gray->height,
-        gray->format, SWS_POINT | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INP, NULL, NULL, NULL);
-    if (!context) {
-        converter->context = NULL;
-        return AVERROR(ENOSYS);
+    const uint64_t others = AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_HWACCEL |
+                            AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_BAYER;
+    const AVComponentDescriptor *luma = &layout->comp[0];
+    return !(layout->flags & others) && luma->plane == 0 && luma->offset == 0 && luma->step == 2 &&
+           luma->depth > 8;
+}
+
+/* swscale of FFmpeg 5.1 leaves the values of P010 in the high bits of a 10-bit gray. */
+static void unpack_words(const AVPixFmtDescriptor *layout, const AVFrame *frame, AVFrame *gray)
+{
+    int shift = layout->comp[0].shift;
+    int widen = av_pix_fmt_desc_get(gray->format)->comp[0].depth - layout->comp[0].depth;
+    for (int y = 0; y < frame->height; y++) {
+        const uint8_t *from = frame->data[0] + (ptrdiff_t)y * frame->linesize[0];
+        uint16_t *to = (uint16_t *)(void *)(gray->data[0] + (ptrdiff_t)y * gray->linesize[0]);
+        for (int x = 0; x < frame->width; x++) {
+            unsigned word =
+                layout->flags & AV_PIX_FMT_FLAG_BE ? AV_RB16(from + 2 * x) : AV_RL16(from + 2 * x);
+            to[x] = (uint16_t)(word >> shift << widen);
+        }
     }
-    if (context != converter->context) {
-        const int *table = sws_getCoefficients(SWS_CS_DEFAULT);
-        sws_setColorspaceDetails(context, table, 1, table, 1, 0, 1 << 16, 1 << 16);
+}
+
+static int convert(luma_converter *converter, const AVPixFmtDescriptor *layout,
+                   const AVFrame *frame, AVFrame *gray)
+{
+    if (is_plane_of_words(layout)) {
+        unpack_words(layout, frame, gray);
+        return 0;
     }
-    converter->context = context;
-    int rows = sws_scale(context, (const uint8_t *const *)frame->data, frame->linesize, 0,
-                         frame->height, gray->data, gray->linesize);
-    return rows < 0 ? rows : 0;
+    pthread_mutex_lock(&converter->mutex);
+    int error = mvf_scaler_convert(&converter->scaler, frame, gray, AVCOL_SPC_SMPTE170M, 1);
+    pthread_mutex_unlock(&converter->mutex);
+    return error;
 }
 
 static mvf_status fail_conversion(const luma_converter *converter, const AVFrame *frame, int error)
@@ -105,7 +124,7 @@ mvf_status mvf_luma_convert(AVBufferRef *buffer, const AVFrame *frame, AVFrame *
 {
     luma_converter *converter = (luma_converter *)buffer->data;
     const AVPixFmtDescriptor *layout = av_pix_fmt_desc_get(frame->format);
-    if (!layout || !sws_isSupportedInput(frame->format))
+    if (!layout || !(is_plane_of_words(layout) || sws_isSupportedInput(frame->format)))
         return fail_conversion(converter, frame, AVERROR(ENOSYS));
     AVFrame *made = av_frame_alloc();
     if (!made)
@@ -114,11 +133,8 @@ mvf_status mvf_luma_convert(AVBufferRef *buffer, const AVFrame *frame, AVFrame *
     made->height = frame->height;
     made->format = gray_format(layout);
     int error = av_frame_get_buffer(made, 0);
-    if (!error) {
-        pthread_mutex_lock(&converter->mutex);
-        error = convert(converter, frame, made);
-        pthread_mutex_unlock(&converter->mutex);
-    }
+    if (!error)
+        error = convert(converter, layout, frame, made);
     if (error < 0) {
         av_frame_free(&made);
         return fail_conversion(converter, frame, error);

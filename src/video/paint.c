@@ -40,36 +40,12 @@ static int prepare_frame(AVFrame **frame, enum AVPixelFormat format, int width, 
     return av_frame_get_buffer(*frame, 0);
 }
 
-/* YUV and gray keep their range; RGB becomes the painter's. */
-static void set_colours(struct SwsContext *context, const mvf_painter *painter,
-                        enum AVPixelFormat from)
+static int convert(mvf_scaler *scaler, const mvf_painter *painter, const AVFrame *from, AVFrame *to)
 {
-    const AVPixFmtDescriptor *layout = av_pix_fmt_desc_get(from);
-    int is_rgb = (layout->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0;
-    int full = painter->range == AVCOL_RANGE_JPEG;
-    int matrix = painter->matrix == AVCOL_SPC_UNSPECIFIED ? (int)mvf_usual_matrix(painter->height)
-                                                          : (int)painter->matrix;
-    const int *table = sws_getCoefficients(matrix);
-    sws_setColorspaceDetails(context, table, is_rgb ? 1 : full, table, full, 0, 1 << 16, 1 << 16);
-}
-
-static int convert(struct SwsContext **cached, const mvf_painter *painter, const AVFrame *from,
-                   AVFrame *to)
-{
-    enum AVPixelFormat format = mvf_plain_format(from->format);
-    struct SwsContext *context = sws_getCachedContext(
-        *cached, from->width, from->height, format, to->width, to->height, to->format,
-        SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INP, NULL, NULL, NULL);
-    if (!context) {
-        *cached = NULL;
-        return AVERROR(ENOSYS);
-    }
-    if (context != *cached)
-        set_colours(context, painter, format);
-    *cached = context;
-    int rows = sws_scale(context, (const uint8_t *const *)from->data, from->linesize, 0,
-                         from->height, to->data, to->linesize);
-    return rows < 0 ? rows : 0;
+    enum AVColorSpace matrix = painter->matrix == AVCOL_SPC_UNSPECIFIED
+                                   ? mvf_usual_matrix(painter->height)
+                                   : painter->matrix;
+    return mvf_scaler_convert(scaler, from, to, matrix, painter->range == AVCOL_RANGE_JPEG);
 }
 
 static int fill_canvas(mvf_painter *painter, const AVFrame *frame)
@@ -121,7 +97,7 @@ void mvf_painter_close(mvf_painter *painter)
 {
     av_frame_free(&painter->canvas);
     av_frame_free(&painter->resized);
-    sws_freeContext(painter->to_canvas);
-    sws_freeContext(painter->to_size);
+    mvf_scaler_close(&painter->to_canvas);
+    mvf_scaler_close(&painter->to_size);
     mvf_arrows_close(&painter->arrows);
 }

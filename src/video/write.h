@@ -50,7 +50,7 @@ typedef struct mvf_painter {
     enum AVColorSpace matrix;
     enum AVColorRange range;
     AVFrame *canvas, *resized;
-    struct SwsContext *to_canvas, *to_size;
+    mvf_scaler to_canvas, to_size;
     mvf_arrows *arrows;
 } mvf_painter;
 
