@@ -61,14 +61,16 @@ typedef struct mvf_search_params {
     /* Whether candidates must lie inside the frame. */
     int32_t inside;
     int32_t panel_groups, panel_rows;
+    /* Blocks of the frame, and words of shared memory that each team of threads has to itself. */
+    int32_t n_blocks, team_words;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_search_params;
 
 static_assert(sizeof(mvf_search_pair) == 24, "same layout in C and CUDA");
 static_assert(offsetof(mvf_search_params, width) == 8, "same layout in C and CUDA");
 static_assert(offsetof(mvf_search_params, panel_groups) == 48, "same layout in C and CUDA");
-static_assert(offsetof(mvf_search_params, pairs) == 56, "same layout in C and CUDA");
-static_assert(sizeof(mvf_search_params) == 56 + 24 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+static_assert(offsetof(mvf_search_params, pairs) == 64, "same layout in C and CUDA");
+static_assert(sizeof(mvf_search_params) == 64 + 24 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 
 /* What the self-test kernel finds; bit n is case n of the three a < b, a = b, a > b. */
 typedef struct mvf_self_test_result {

@@ -1,5 +1,5 @@
-// Exact full search of any block, step, range, edge rule and sample size: one thread block for each
-// block of the frame.
+// Exact full search of any block, step, range, edge rule and sample size: one team of threads, a
+// warp or a whole thread block, for each block of the frame.
 //
 // The window lies in shared memory, aligned to groups of four samples of the reference frame. Each
 // thread owns one group of four adjacent columns of candidates, so that one load of reference words
@@ -8,11 +8,12 @@
 // the end. A warp leaves its candidates as soon as no partial sum in it can still win.
 //
 // SPDX-License-Identifier: BSD-2-Clause
+#include <cuda_pipeline.h>
+
 #include "params.h"
 #include "rank.h"
 #include "search/rule.h"
 
-#define N_WARPS (MVF_SEARCH_THREADS / 32)
 #define ALL_LANES 0xffffffffu
 #define NO_COST INT32_MAX
 #define NO_KEY UINT32_MAX
@@ -21,12 +22,27 @@
 #define GROUP 4
 #define ROWS_A_LOOK 4
 
-struct search_shared {
+// What a team of threads shares beside its block and window.
+template <int32_t Team> struct search_shared {
     // Sums above it cannot win any more.
     int32_t limit;
-    int32_t cost[N_WARPS];
-    uint32_t key[N_WARPS];
+    int32_t cost[Team / 32];
+    uint32_t key[Team / 32];
 };
+
+// A thread's place in its team.
+template <int32_t Team> static __device__ int32_t team_thread()
+{
+    return threadIdx.x % Team;
+}
+
+template <int32_t Team> static __device__ void sync_team()
+{
+    if constexpr (Team == 32)
+        __syncwarp();
+    else
+        __syncthreads();
+}
 
 // The block of the frame, its candidates, and the first of them that is aligned to a group.
 struct search_block {
@@ -173,24 +189,25 @@ static __device__ bool is_better(int32_t cost, uint32_t key, const search_best &
 
 // What a finished group says about every other sum: nothing above its costs wins, and nothing that
 // equals the zero vector's, which comes first in rank.
-static __device__ void lower_limit(search_shared &shared, const int32_t (&costs)[GROUP], int32_t dx,
+static __device__ void lower_limit(int32_t &shared_limit, const int32_t (&costs)[GROUP], int32_t dx,
                                    int32_t dy)
 {
     int32_t limit = NO_COST;
 #pragma unroll
     for (int32_t j = 0; j < GROUP; j++)
         limit = min(limit, costs[j] - (dy == 0 && dx + j == 0));
-    if (limit < *(volatile int32_t *)&shared.limit)
-        atomicMin(&shared.limit, limit);
+    if (limit < *(volatile int32_t *)&shared_limit)
+        atomicMin(&shared_limit, limit);
 }
 
 // Searches the panel; each thread returns the best of its columns or of `best`.
-template <typename Sample, int32_t Words, bool Masked>
-static __device__ search_best scan_panel(search_shared &shared, const search_block &block,
+template <typename Sample, int32_t Words, int32_t Team, bool Masked>
+static __device__ search_best scan_panel(int32_t &shared_limit, const search_block &block,
                                          const search_panel &panel, search_best best)
 {
-    int32_t group = threadIdx.x % panel.n_groups, first = threadIdx.x / panel.n_groups;
-    int32_t stride = MVF_SEARCH_THREADS / panel.n_groups;
+    int32_t thread = team_thread<Team>();
+    int32_t group = thread % panel.n_groups, first = thread / panel.n_groups;
+    int32_t stride = Team / panel.n_groups;
     int32_t n_rows = panel.y_max - panel.y_min + 1;
     int32_t dx = panel.first_x + GROUP * group;
     int32_t cost[GROUP] = {NO_COST, NO_COST, NO_COST, NO_COST}, entry[GROUP] = {0, 0, 0, 0};
@@ -198,7 +215,7 @@ static __device__ search_best scan_panel(search_shared &shared, const search_blo
     for (int32_t i = first; __any_sync(ALL_LANES, i < n_rows); i += stride) {
         bool active = first < stride && i < n_rows;
         int32_t dy = active ? rank_walk(i, panel.y_min, panel.y_max) : panel.y_min;
-        int32_t limit = active ? *(volatile int32_t *)&shared.limit : -1;
+        int32_t limit = active ? *(volatile int32_t *)&shared_limit : -1;
         uint32_t sums[GROUP] = {0, 0, 0, 0};
         if (!sad_group<Sample, Words, Masked>(
                 sums, block, panel, column + (dy - panel.y_min) * panel.pitch_words, limit))
@@ -211,7 +228,7 @@ static __device__ search_best scan_panel(search_shared &shared, const search_blo
             cost[j] = __vibmin_s32(cost[j], costs[j], &kept);
             entry[j] = kept ? entry[j] : i;
         }
-        lower_limit(shared, costs, dx, dy);
+        lower_limit(shared_limit, costs, dx, dy);
     }
 #pragma unroll
     for (int32_t j = 0; j < GROUP; j++) {
@@ -229,19 +246,20 @@ static __device__ uint32_t load_unaligned(const uint8_t *from)
 }
 
 // The visible samples of the block, the rest of its words zero.
-template <typename Sample>
+template <typename Sample, int32_t Team>
 static __device__ void load_current(uint32_t *to, const search_block &block, const uint8_t *plane,
                                     int64_t stride_bytes, int32_t row_words)
 {
     const uint8_t *from = plane + block.y * stride_bytes + block.x * (int64_t)sizeof(Sample);
-    for (int32_t i = threadIdx.x; i < block.h * row_words; i += MVF_SEARCH_THREADS) {
+    for (int32_t i = team_thread<Team>(); i < block.h * row_words; i += Team) {
         int32_t row = i / row_words, word = i % row_words;
         uint32_t mask = visible_mask(word, block.w * (int32_t)sizeof(Sample));
         to[i] = mask & load_unaligned(from + row * stride_bytes + 4 * word);
     }
 }
 
-template <typename Sample>
+// Copies without waiting for each word where the architecture can; wait_window() waits for all.
+template <typename Sample, int32_t Team>
 static __device__ void load_window(uint32_t *to, const search_block &block,
                                    const search_panel &panel, const uint8_t *plane,
                                    int64_t stride_bytes)
@@ -250,11 +268,11 @@ static __device__ void load_window(uint32_t *to, const search_block &block,
                           (block.x + panel.first_x) * (int64_t)sizeof(Sample);
     int32_t n_words = panel.n_groups * (int32_t)sizeof(Sample) + panel.row_words;
     int32_t n_rows = panel.y_max - panel.y_min + block.h;
-    int32_t step_rows = MVF_SEARCH_THREADS / n_words, step_words = MVF_SEARCH_THREADS % n_words;
-    int32_t row = threadIdx.x / n_words, word = threadIdx.x % n_words;
+    int32_t step_rows = Team / n_words, step_words = Team % n_words;
+    int32_t row = team_thread<Team>() / n_words, word = team_thread<Team>() % n_words;
     while (row < n_rows) {
-        to[row * panel.pitch_words + word] =
-            *(const uint32_t *)(from + row * stride_bytes + 4 * word);
+        __pipeline_memcpy_async(to + row * panel.pitch_words + word,
+                                from + row * stride_bytes + 4 * word, 4);
         row += step_rows;
         word += step_words;
         if (word >= n_words) {
@@ -262,6 +280,12 @@ static __device__ void load_window(uint32_t *to, const search_block &block,
             row++;
         }
     }
+}
+
+static __device__ void wait_window()
+{
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
 }
 
 static __device__ search_best warp_best(search_best best)
@@ -280,22 +304,29 @@ static __device__ search_best warp_best(search_best best)
 #endif
 }
 
-static __device__ void store_best(search_shared &shared, search_best best, uint64_t matches)
+// The best of the team, in its first thread.
+template <int32_t Team>
+static __device__ search_best team_best(search_shared<Team> &shared, search_best best)
 {
     best = warp_best(best);
-    if (threadIdx.x % 32 == 0) {
-        shared.cost[threadIdx.x / 32] = best.cost;
-        shared.key[threadIdx.x / 32] = best.key;
+    if constexpr (Team > 32) {
+        if (threadIdx.x % 32 == 0) {
+            shared.cost[threadIdx.x / 32] = best.cost;
+            shared.key[threadIdx.x / 32] = best.key;
+        }
+        __syncthreads();
+        for (int32_t i = 1; i < Team / 32; i++)
+            if (is_better(shared.cost[i], shared.key[i], best))
+                best = {shared.cost[i], shared.key[i]};
     }
-    __syncthreads();
-    if (threadIdx.x)
-        return;
-    for (int32_t i = 1; i < N_WARPS; i++)
-        if (is_better(shared.cost[i], shared.key[i], best))
-            best = {shared.cost[i], shared.key[i]};
-    // mvf_match: two int16 and the cost.
+    return best;
+}
+
+// As mvf_match: two int16 and the cost.
+static __device__ void store_match(uint64_t matches, int32_t index, const search_best &best)
+{
     uint32_t vector = (uint32_t)(uint16_t)rank_x(best.key) | (uint32_t)rank_y(best.key) << 16;
-    ((uint2 *)matches)[blockIdx.x] = make_uint2(vector, (uint32_t)best.cost);
+    ((uint2 *)matches)[index] = make_uint2(vector, (uint32_t)best.cost);
 }
 
 template <typename Sample>
@@ -314,22 +345,28 @@ static __device__ search_block block_of(const mvf_search_params &p, int32_t inde
 
 // The window's panels, the one with the zero vector first and then outwards, since a low limit
 // found early saves work later.
-template <typename Sample, int32_t Words> static __device__ void search(const mvf_search_params &p)
+template <typename Sample, int32_t Words, int32_t Team>
+static __device__ void search(const mvf_search_params &p)
 {
     extern __shared__ uint4 dynamic[];
-    __shared__ search_shared shared;
+    __shared__ search_shared<Team> all_shared[MVF_SEARCH_THREADS / Team];
+    int32_t team = threadIdx.x / Team, index = blockIdx.x * (MVF_SEARCH_THREADS / Team) + team;
+    if (index >= p.n_blocks)
+        return;
+    search_shared<Team> &shared = all_shared[team];
     const mvf_search_pair &pair = p.pairs[blockIdx.y];
-    search_block block = block_of<Sample>(p, blockIdx.x);
+    search_block block = block_of<Sample>(p, index);
     search_panel panel;
     panel.row_words = p.block_w * (int32_t)sizeof(Sample) / 4;
     panel.pitch_words = p.panel_groups * (int32_t)sizeof(Sample) + panel.row_words;
-    uint32_t *current = (uint32_t *)dynamic, *window = current + p.block_h * panel.row_words;
+    uint32_t *current = (uint32_t *)dynamic + team * p.team_words;
+    uint32_t *window = current + p.block_h * panel.row_words;
     panel.current = current;
     panel.window = window;
-    if (threadIdx.x == 0)
+    if (team_thread<Team>() == 0)
         shared.limit = NO_COST;
-    load_current<Sample>(current, block, (const uint8_t *)pair.current, p.stride_bytes,
-                         panel.row_words);
+    load_current<Sample, Team>(current, block, (const uint8_t *)pair.current, p.stride_bytes,
+                               panel.row_words);
 
     search_best best = {NO_COST, NO_KEY};
     int32_t n_groups = (block.window.x_max - block.first_x) / GROUP + 1;
@@ -345,25 +382,36 @@ template <typename Sample, int32_t Words> static __device__ void search(const mv
         panel.n_groups = min(p.panel_groups, n_groups - across * p.panel_groups);
         panel.y_min = block.window.y_min + down * p.panel_rows;
         panel.y_max = min(panel.y_min + p.panel_rows - 1, block.window.y_max);
-        __syncthreads();
-        load_window<Sample>(window, block, panel, (const uint8_t *)pair.reference, p.stride_bytes);
-        __syncthreads();
-        best = block.w == p.block_w ? scan_panel<Sample, Words, false>(shared, block, panel, best)
-                                    : scan_panel<Sample, Words, true>(shared, block, panel, best);
+        sync_team<Team>();
+        load_window<Sample, Team>(window, block, panel, (const uint8_t *)pair.reference,
+                                  p.stride_bytes);
+        wait_window();
+        sync_team<Team>();
+        best = block.w == p.block_w
+                   ? scan_panel<Sample, Words, Team, false>(shared.limit, block, panel, best)
+                   : scan_panel<Sample, Words, Team, true>(shared.limit, block, panel, best);
     }
-    store_best(shared, best, pair.matches);
+    best = team_best(shared, best);
+    if (team_thread<Team>() == 0)
+        store_match(pair.matches, index, best);
 }
 
-// search_SAMPLEBITS_wWORDS: rows are compared WORDS words of four bytes at a time.
-#define SEARCH_KERNEL(name, sample, words)                           \
+// search_SAMPLEBITS_wWORDS: rows are compared WORDS words of four bytes at a time; _warp: by a team
+// of one warp.
+#define SEARCH_KERNEL(name, sample, words, team)                     \
     extern "C" __global__ void __launch_bounds__(MVF_SEARCH_THREADS) \
         name(const __grid_constant__ mvf_search_params p)            \
     {                                                                \
-        search<sample, words>(p);                                    \
+        search<sample, words, team>(p);                              \
     }
 
-SEARCH_KERNEL(search_8_w1, uint8_t, 1)
-SEARCH_KERNEL(search_8_w2, uint8_t, 2)
-SEARCH_KERNEL(search_8_w4, uint8_t, 4)
-SEARCH_KERNEL(search_16_w2, uint16_t, 2)
-SEARCH_KERNEL(search_16_w4, uint16_t, 4)
+SEARCH_KERNEL(search_8_w1, uint8_t, 1, MVF_SEARCH_THREADS)
+SEARCH_KERNEL(search_8_w2, uint8_t, 2, MVF_SEARCH_THREADS)
+SEARCH_KERNEL(search_8_w4, uint8_t, 4, MVF_SEARCH_THREADS)
+SEARCH_KERNEL(search_16_w2, uint16_t, 2, MVF_SEARCH_THREADS)
+SEARCH_KERNEL(search_16_w4, uint16_t, 4, MVF_SEARCH_THREADS)
+SEARCH_KERNEL(search_8_w1_warp, uint8_t, 1, 32)
+SEARCH_KERNEL(search_8_w2_warp, uint8_t, 2, 32)
+SEARCH_KERNEL(search_8_w4_warp, uint8_t, 4, 32)
+SEARCH_KERNEL(search_16_w2_warp, uint16_t, 2, 32)
+SEARCH_KERNEL(search_16_w4_warp, uint16_t, 4, 32)

@@ -28,28 +28,84 @@ static int32_t min_i32(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-static int serves_row(const mvf_launch_shape *shape, const mvf_search_config *config,
-                      const mvf_cuda *cuda)
+static int32_t divide_up(int32_t value, int32_t unit)
 {
-    (void)cuda;
-    return config->sample_bytes == shape->sample_bytes &&
-           config->block_w * config->sample_bytes >= shape->row_bytes;
+    return (value + unit - 1) / unit;
 }
 
-/* Panels of equal width, and as many rows as shared memory holds beside the block itself. */
+/* How a team of threads takes the window of a block; see search.cu. */
+typedef struct panel_layout {
+    int32_t n_groups, n_rows, team_words;
+    /* Warp instructions for one block of the frame, roughly. */
+    int64_t cost;
+} panel_layout;
+
+/*
+ * Panels of n_groups groups, with as many rows as the team's share of shared memory holds beside
+ * the block itself. The cost counts what grows: per iteration the words of a block, of which early
+ * exit leaves about half; the words copied; and the way into a panel.
+ */
+static panel_layout lay_out_panels(const mvf_search_config *config, int32_t team, int32_t n_groups,
+                                   int32_t n_across)
+{
+    int32_t shared_words = MVF_SEARCH_SHARED_BYTES / 4 / (MVF_SEARCH_THREADS / team);
+    int32_t row_words = config->block_w * config->sample_bytes / 4;
+    int32_t block_words = row_words * config->block_h;
+    int32_t pitch_words = n_groups * config->sample_bytes + row_words;
+    int32_t rows = 2 * config->range_y + 1;
+    panel_layout layout = {.n_groups = n_groups};
+    int32_t most_rows = (shared_words - block_words) / pitch_words - config->block_h + 1;
+    layout.n_rows = min_i32(rows, most_rows);
+    if (layout.n_rows < 1)
+        return (panel_layout){.cost = INT64_MAX};
+    int32_t window_words = (layout.n_rows + config->block_h - 1) * pitch_words;
+    int64_t n_panels = (int64_t)n_across * divide_up(rows, layout.n_rows);
+    int64_t n_iterations = divide_up(layout.n_rows, team / n_groups);
+    layout.team_words = divide_up(block_words + window_words, 4) * 4;
+    layout.cost =
+        n_panels * (team / 32) * (4 * n_iterations * block_words + 12 * window_words / team + 300);
+    return layout;
+}
+
+static panel_layout best_layout(const mvf_search_config *config, int32_t team)
+{
+    /* The first candidate may be the last sample of a group. */
+    int32_t n_groups = divide_up(2 * config->range_x + 1 + GROUP - 1, GROUP);
+    panel_layout best = {.cost = INT64_MAX};
+    for (int32_t n_across = 1; n_across <= n_groups; n_across++) {
+        int32_t panel_groups = divide_up(n_groups, n_across);
+        if (panel_groups > MAX_PANEL_GROUPS)
+            continue;
+        panel_layout layout = lay_out_panels(config, team, panel_groups, n_across);
+        if (layout.cost < best.cost)
+            best = layout;
+    }
+    return best;
+}
+
+/*
+ * A warp for each block of the frame where that costs less than all threads for one. H200, bunny,
+ * 1080p, us a frame with all threads and with a warp: 16x16 +-16 86.6 and 55.7, +-32 176 and 149;
+ * 8x8 +-16 210 and 122; 4x4 +-8 509 and 187; 32x32 +-32 126 and 120; but 64x64 +-64 340 and 558.
+ */
+static int serves_search(const mvf_launch_shape *shape, const mvf_search_config *config,
+                         const mvf_cuda *cuda)
+{
+    (void)cuda;
+    if (config->sample_bytes != shape->sample_bytes ||
+        config->block_w * config->sample_bytes < shape->row_bytes)
+        return 0;
+    return shape->team == MVF_SEARCH_THREADS ||
+           best_layout(config, shape->team).cost < best_layout(config, MVF_SEARCH_THREADS).cost;
+}
+
 static void prepare_search(mvf_launch_plan *plan, const mvf_search_config *config)
 {
-    mvf_search_params *p = &plan->params;
-    /* The first candidate may be the last sample of a group. */
-    int32_t n_groups = (2 * config->range_x + 1 + GROUP - 1 + GROUP - 1) / GROUP;
-    int32_t n_panels = (n_groups + MAX_PANEL_GROUPS - 1) / MAX_PANEL_GROUPS;
-    int32_t block_pitch_bytes = config->block_w * config->sample_bytes;
-    p->panel_groups = (n_groups + n_panels - 1) / n_panels;
-    int32_t pitch_bytes = p->panel_groups * GROUP * config->sample_bytes + block_pitch_bytes;
-    int32_t block_bytes = block_pitch_bytes * config->block_h;
-    int32_t window_rows = (MVF_SEARCH_SHARED_BYTES - block_bytes) / pitch_bytes;
-    p->panel_rows = min_i32(2 * config->range_y + 1, window_rows - config->block_h + 1);
-    plan->shared_bytes = block_bytes + (p->panel_rows + config->block_h - 1) * pitch_bytes;
+    panel_layout layout = best_layout(config, plan->shape->team);
+    plan->params.panel_groups = layout.n_groups;
+    plan->params.panel_rows = layout.n_rows;
+    plan->params.team_words = layout.team_words;
+    plan->shared_bytes = 4 * layout.team_words * (MVF_SEARCH_THREADS / plan->shape->team);
 }
 
 static mvf_status enqueue_search(mvf_cuda *cuda, const mvf_launch_plan *plan,
@@ -58,28 +114,34 @@ static mvf_status enqueue_search(mvf_cuda *cuda, const mvf_launch_plan *plan,
 {
     mvf_search_params params = plan->params;
     void *arguments[] = {&params};
-    unsigned n_blocks =
-        (unsigned)params.cols * (unsigned)((params.height + params.step_y - 1) / params.step_y);
+    int32_t n_teams = MVF_SEARCH_THREADS / plan->shape->team;
     (void)scratch;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
-    MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->function, n_blocks, (unsigned)n_jobs, 1,
-                 (unsigned)plan->shape->threads, 1, 1, (unsigned)plan->shared_bytes, stream,
-                 arguments, NULL);
+    MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->function,
+                 (unsigned)((params.n_blocks + n_teams - 1) / n_teams), (unsigned)n_jobs, 1,
+                 MVF_SEARCH_THREADS, 1, 1, (unsigned)plan->shared_bytes, stream, arguments, NULL);
     return MVF_OK;
 }
 
-#define SEARCH_SHAPE(name, bytes_of_sample, bytes_of_row)                                 \
-    {                                                                                     \
-        .kernel = name, .fatbin = mvf_fatbin_search, .threads = MVF_SEARCH_THREADS,       \
-        .serves = serves_row, .sample_bytes = bytes_of_sample, .row_bytes = bytes_of_row, \
-        .prepare = prepare_search, .enqueue = enqueue_search                              \
+#define SEARCH_SHAPE(name, threads_of_team, bytes_of_sample, bytes_of_row)                   \
+    {                                                                                        \
+        .kernel = name, .fatbin = mvf_fatbin_search, .team = threads_of_team,                \
+        .serves = serves_search, .sample_bytes = bytes_of_sample, .row_bytes = bytes_of_row, \
+        .prepare = prepare_search, .enqueue = enqueue_search                                 \
     }
 
 /* The launch shapes, most particular first. The last of each sample size serves everything. */
 static const mvf_launch_shape shapes[] = {
-    SEARCH_SHAPE("search_8_w4", 1, 16), SEARCH_SHAPE("search_8_w2", 1, 8),
-    SEARCH_SHAPE("search_8_w1", 1, 4),  SEARCH_SHAPE("search_16_w4", 2, 16),
-    SEARCH_SHAPE("search_16_w2", 2, 8),
+    SEARCH_SHAPE("search_8_w4_warp", 32, 1, 16),
+    SEARCH_SHAPE("search_8_w2_warp", 32, 1, 8),
+    SEARCH_SHAPE("search_8_w1_warp", 32, 1, 4),
+    SEARCH_SHAPE("search_16_w4_warp", 32, 2, 16),
+    SEARCH_SHAPE("search_16_w2_warp", 32, 2, 8),
+    SEARCH_SHAPE("search_8_w4", MVF_SEARCH_THREADS, 1, 16),
+    SEARCH_SHAPE("search_8_w2", MVF_SEARCH_THREADS, 1, 8),
+    SEARCH_SHAPE("search_8_w1", MVF_SEARCH_THREADS, 1, 4),
+    SEARCH_SHAPE("search_16_w4", MVF_SEARCH_THREADS, 2, 16),
+    SEARCH_SHAPE("search_16_w2", MVF_SEARCH_THREADS, 2, 8),
 };
 
 static mvf_status load_kernel(mvf_launch_plan *plan, mvf_cuda *cuda)
@@ -103,6 +165,7 @@ static void set_params(mvf_search_params *params, const mvf_search_config *confi
                                   .cols = config->cols,
                                   .range_x = config->range_x,
                                   .range_y = config->range_y,
+                                  .n_blocks = config->cols * config->rows,
                                   .inside = config->edges == MVF_EDGES_INSIDE};
 }
 

@@ -33,7 +33,8 @@ typedef struct mvf_launch_plan {
 struct mvf_launch_shape {
     const char *kernel;
     const unsigned char *fatbin;
-    int32_t threads;
+    /* Threads that search one block of the frame. */
+    int32_t team;
     int (*serves)(const mvf_launch_shape *shape, const mvf_search_config *config,
                   const mvf_cuda *cuda);
     /* What `serves` compares: sample size, and the fewest bytes of a block's row. */
