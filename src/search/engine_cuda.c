@@ -312,7 +312,7 @@ static mvf_status copy_device_picture(mvf_engine *engine, mvf_engine_plane *plan
                               (size_t)engine->config.width * (size_t)engine->config.sample_bytes,
                           .Height = (size_t)engine->config.height};
     if (picture->stride_bytes < 0)
-        return mvf_fail(&engine->cuda.logger, MVF_ERROR_UNSUPPORTED,
+        return mvf_fail(&engine->cuda.logger, MVF_ERROR_ARGUMENT,
                         "picture: a stride of %td bytes in CUDA memory must not be negative",
                         picture->stride_bytes);
     MVF_CUDA_TRY(&engine->cuda, cuMemcpy2DAsync_v2, &copy, engine->upload);
