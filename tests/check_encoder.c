@@ -1,5 +1,6 @@
 /*
- * What encoders ask of a search - sub-sample vectors - against the oracle.
+ * What encoders ask of a search - sub-sample vectors, rates, metrics, hints, partitions - against
+ * the oracle.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,16 +9,47 @@
 
 #include "oracle.h"
 
+#define N_HINTS 3
+
 typedef struct encoder_case {
     mvf_options options;
     int32_t width, height, bit_depth;
     check_fill fill;
     check_plane current, reference;
+    /* Of each block of the grid; NULL: none. */
+    mvf_vector *predictors, *hints;
+    uint16_t mv_bits[40];
 } encoder_case;
 
 static int32_t pick(check_run *run, int32_t n)
 {
     return (int32_t)(check_random(run) % (uint32_t)n);
+}
+
+static void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (!memory) {
+        fprintf(stderr, "check_kernels: out of memory\n");
+        exit(1);
+    }
+    return memory;
+}
+
+static size_t count_blocks(const encoder_case *c)
+{
+    const mvf_options *o = &c->options;
+    return (size_t)((c->width + o->block_w - 1) / o->block_w) *
+           (size_t)((c->height + o->block_h - 1) / o->block_h);
+}
+
+static mvf_vector *random_vectors(check_run *run, size_t n, int32_t reach)
+{
+    mvf_vector *vectors = allocate(n, sizeof *vectors);
+    for (size_t i = 0; i < n; i++)
+        vectors[i] = (mvf_vector){(int16_t)(pick(run, 2 * reach + 1) - reach),
+                                  (int16_t)(pick(run, 2 * reach + 1) - reach)};
+    return vectors;
 }
 
 static void open_case(check_run *run, encoder_case *c)
@@ -32,33 +64,72 @@ static void close_case(encoder_case *c)
 {
     check_plane_free(&c->current);
     check_plane_free(&c->reference);
+    free(c->predictors);
+    free(c->hints);
 }
 
 static void describe(char *text, size_t size, const encoder_case *c, const char *what)
 {
     const mvf_options *o = &c->options;
     snprintf(text, size,
-             "%s: %dx%d %d bit %s, blocks %dx%d, range %dx%d, edges %d, subpel %d filter %d metric "
-             "%d, level %d",
-             what, c->width, c->height, c->bit_depth, check_fill_name(c->fill), o->block_w,
-             o->block_h, o->range_x, o->range_y, o->edges, o->subpel, o->interpolation,
-             o->refine_metric, o->cpu_level);
+             "%s: %dx%d %d bit %s, method %d blocks %dx%d, range %dx%d, edges %d, metric %d, "
+             "subpel %d filter %d metric %d, lambda %u/16, partitions %d from %d, level %d",
+             what, c->width, c->height, c->bit_depth, check_fill_name(c->fill), o->method,
+             o->block_w, o->block_h, o->range_x, o->range_y, o->edges, o->metric, o->subpel,
+             o->interpolation, o->refine_metric, o->lambda_q4, o->partitions, o->partition_min,
+             o->cpu_level);
+}
+
+static mvf_status search_with(mvf_searcher *s, const encoder_case *c, mvf_field **field)
+{
+    mvf_picture current = check_plane_picture(&c->current, 1),
+                reference = check_plane_picture(&c->reference, 0);
+    mvf_guides guides;
+    mvf_guides_init(&guides);
+    guides.predictors = c->predictors;
+    guides.hints = c->hints;
+    guides.hints_per_block = N_HINTS;
+    mvf_status status = mvf_searcher_submit_guided(s, &current, &reference, 1, &guides, NULL);
+    if (status == MVF_OK)
+        status = mvf_searcher_flush(s);
+    return status == MVF_OK ? mvf_searcher_receive(s, field) : status;
 }
 
 static mvf_status run_search(const encoder_case *c, mvf_field **field)
 {
-    mvf_picture current = check_plane_picture(&c->current, 1),
-                reference = check_plane_picture(&c->reference, 0);
-    return mvf_search(&c->options, c->width, c->height, c->bit_depth, &current, &reference, field);
+    mvf_searcher *s;
+    mvf_options options = c->options;
+    *field = NULL;
+    if (options.mv_bits)
+        options.mv_bits = c->mv_bits;
+    mvf_status status = mvf_searcher_open(&s, &options, c->width, c->height, c->bit_depth);
+    if (status == MVF_OK)
+        status = search_with(s, c, field);
+    mvf_searcher_close(&s);
+    return status;
+}
+
+static int32_t satd_tile(const mvf_options *o)
+{
+    int32_t smallest = o->block_w < o->block_h ? o->block_w : o->block_h;
+    if (o->partitions != MVF_PARTITIONS_FIXED)
+        smallest = o->partition_min;
+    return smallest < 8 ? 4 : 8;
 }
 
 /* Whether the field's block is what the oracle finds for it. */
 static int same_answer(const encoder_case *c, const mvf_field *field, const mvf_block *block)
 {
     const mvf_options *o = &c->options;
-    oracle_block b = {block->x, block->y, block->w, block->h, 8};
-    if (o->block_w < 8 || o->block_h < 8)
-        b.tile = 4;
+    oracle_block b = {block->x, block->y, block->w, block->h, .tile = satd_tile(o)};
+    size_t n_cols = (size_t)((c->width + o->block_w - 1) / o->block_w);
+    size_t index = (size_t)(b.y / o->block_h) * n_cols + (size_t)(b.x / o->block_w);
+    if (c->predictors)
+        b.predictor = c->predictors[index];
+    if (c->hints) {
+        b.hints = c->hints + index * N_HINTS;
+        b.n_hints = N_HINTS;
+    }
     oracle_answer expected = oracle_search(o, &c->current, &c->reference, &b);
     if (field->mv_scale == 4 && block->mv_x == expected.x && block->mv_y == expected.y &&
         block->cost == expected.cost)
@@ -69,7 +140,7 @@ static int same_answer(const encoder_case *c, const mvf_field *field, const mvf_
     return 0;
 }
 
-static void check_against_oracle(check_run *run, encoder_case *c)
+static mvf_field *check_against_oracle(check_run *run, encoder_case *c)
 {
     char what[512];
     mvf_field *field;
@@ -78,7 +149,39 @@ static void check_against_oracle(check_run *run, encoder_case *c)
         ok = same_answer(c, field, &field->blocks[i]);
     describe(what, sizeof what, c, "oracle");
     check_result(run, ok, what);
-    mvf_field_free(&field);
+    return field;
+}
+
+static int same_block(const mvf_block *a, const mvf_block *b)
+{
+    return a->x == b->x && a->y == b->y && a->w == b->w && a->h == b->h && a->mv_x == b->mv_x &&
+           a->mv_y == b->mv_y && a->cost == b->cost && a->dir == b->dir && a->flags == b->flags &&
+           a->ref == b->ref;
+}
+
+static int same_blocks(const mvf_field *a, const mvf_field *b)
+{
+    int same = a && b && a->n_blocks == b->n_blocks && a->flags == b->flags;
+    for (size_t i = 0; same && i < a->n_blocks; i++)
+        same = same_block(&a->blocks[i], &b->blocks[i]);
+    return same;
+}
+
+/* Plain C against the oracle, the other instruction levels against plain C. */
+static mvf_field *check_levels(check_run *run, encoder_case *c)
+{
+    static const mvf_cpu_level levels[] = {MVF_CPU_SSE2, MVF_CPU_SSSE3, MVF_CPU_AVX2, MVF_CPU_BEST};
+    char what[512];
+    c->options.cpu_level = MVF_CPU_C;
+    mvf_field *field, *first = check_against_oracle(run, c);
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        c->options.cpu_level = levels[i];
+        int ok = run_search(c, &field) == MVF_OK && same_blocks(first, field);
+        describe(what, sizeof what, c, "levels");
+        check_result(run, ok, what);
+        mvf_field_free(&field);
+    }
+    return first;
 }
 
 static encoder_case random_case(check_run *run)
@@ -100,27 +203,210 @@ static encoder_case random_case(check_run *run)
     return c;
 }
 
-/* The same search at every instruction level. */
-static void check_levels(check_run *run, encoder_case *c)
+static void run_case(check_run *run, encoder_case *c)
 {
-    static const mvf_cpu_level levels[] = {MVF_CPU_C, MVF_CPU_SSE2, MVF_CPU_AVX2, MVF_CPU_BEST};
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-        c->options.cpu_level = levels[i];
-        check_against_oracle(run, c);
-    }
+    if (c->options.metric == MVF_METRIC_SSD || c->options.refine_metric == MVF_METRIC_SSD)
+        c->bit_depth = 8;
+    open_case(run, c);
+    mvf_field *field = check_levels(run, c);
+    mvf_field_free(&field);
+    close_case(c);
+}
+
+static void random_subpel(check_run *run, encoder_case *c)
+{
+    c->options.subpel = (mvf_subpel)(1 + pick(run, 2));
+    c->options.interpolation = (mvf_interpolation)pick(run, 3);
+    c->options.refine_metric = (mvf_metric)pick(run, 4);
 }
 
 void check_subpel(check_run *run)
 {
     for (int i = 0; i < 60; i++) {
         encoder_case c = random_case(run);
-        c.options.subpel = (mvf_subpel)(1 + pick(run, 2));
-        c.options.interpolation = (mvf_interpolation)pick(run, 3);
-        c.options.refine_metric = (mvf_metric)pick(run, 4);
-        if (c.options.refine_metric == MVF_METRIC_SSD)
+        random_subpel(run, &c);
+        run_case(run, &c);
+    }
+}
+
+static void random_rate(check_run *run, encoder_case *c)
+{
+    static const uint32_t lambdas[] = {1, 16, 40, 900, 65535};
+    c->options.lambda_q4 = lambdas[pick(run, 5)];
+    if (pick(run, 2))
+        c->predictors = random_vectors(run, count_blocks(c), 20);
+    if (pick(run, 2)) {
+        c->options.mv_bits = c->mv_bits;
+        c->options.n_mv_bits = 1 + pick(run, 40);
+        for (int32_t i = 0; i < 40; i++)
+            c->mv_bits[i] = (uint16_t)pick(run, 300);
+    }
+}
+
+void check_rates(check_run *run)
+{
+    for (int i = 0; i < 60; i++) {
+        encoder_case c = random_case(run);
+        c.options.metric = (mvf_metric)pick(run, 4);
+        random_rate(run, &c);
+        if (pick(run, 8) == 0)
+            c.options.lambda_q4 = 0;
+        if (pick(run, 2))
+            random_subpel(run, &c);
+        run_case(run, &c);
+    }
+}
+
+void check_hints(check_run *run)
+{
+    for (int i = 0; i < 40; i++) {
+        encoder_case c = random_case(run);
+        c.options.method = MVF_METHOD_REFINE;
+        c.options.range_x = c.options.range_y = 12;
+        c.options.refine_range = pick(run, 3);
+        if (pick(run, 2))
+            random_rate(run, &c);
+        if (pick(run, 2))
+            random_subpel(run, &c);
+        if (pick(run, 4))
+            c.hints = random_vectors(run, count_blocks(&c) * N_HINTS, 60);
+        run_case(run, &c);
+    }
+}
+
+/* The tree, worked out from the field of all levels. */
+typedef struct tree {
+    const encoder_case *c;
+    /* All levels, and the leaves of the cheapest tree as they come. */
+    const mvf_field *all;
+    mvf_block *leaves;
+    size_t n_leaves;
+    int misplaced;
+} tree;
+
+/* The block of nominal size w x h at (x, y), or NULL outside the frame. */
+static const mvf_block *find_block(const tree *t, int32_t x, int32_t y, int32_t w, int32_t h)
+{
+    size_t first = 0;
+    const mvf_options *o = &t->c->options;
+    if (x >= t->c->width || y >= t->c->height)
+        return NULL;
+    for (int32_t size = o->block_w; size >= o->partition_min; size /= 2)
+        for (int32_t shape = 0; shape < 3; shape++) {
+            int32_t level_w = shape == 2 ? size / 2 : size, level_h = shape == 1 ? size / 2 : size;
+            if (shape && (o->partitions != MVF_PARTITIONS_RECT || size == o->partition_min))
+                continue;
+            size_t cols = (size_t)((t->c->width + level_w - 1) / level_w);
+            size_t rows = (size_t)((t->c->height + level_h - 1) / level_h);
+            if (level_w == w && level_h == h)
+                return &t->all->blocks[first + (size_t)(y / h) * cols + (size_t)(x / w)];
+            first += cols * rows;
+        }
+    return NULL;
+}
+
+/* The cost of a leaf, which it adds to the tree. */
+static uint64_t add_leaf(tree *t, int32_t x, int32_t y, int32_t w, int32_t h)
+{
+    const mvf_options *o = &t->c->options;
+    const mvf_block *b = find_block(t, x, y, w, h);
+    mvf_vector predictor = {0, 0};
+    if (!b)
+        return 0;
+    size_t cols = (size_t)((t->c->width + o->block_w - 1) / o->block_w);
+    if (t->c->predictors)
+        predictor = t->c->predictors[(size_t)(y / o->block_h) * cols + (size_t)(x / o->block_w)];
+    t->misplaced |= b->x != x || b->y != y;
+    t->leaves[t->n_leaves++] = *b;
+    return b->cost + oracle_rate(o, b->mv_x - predictor.x, b->mv_y - predictor.y) + o->leaf_cost;
+}
+
+static uint64_t add_tree(tree *t, int32_t x, int32_t y, int32_t size);
+
+static uint64_t add_way(tree *t, int32_t x, int32_t y, int32_t size, int way)
+{
+    int32_t half = size / 2;
+    if (way == 0)
+        return add_leaf(t, x, y, size, size);
+    if (way == 1)
+        return add_leaf(t, x, y, size, half) + add_leaf(t, x, y + half, size, half);
+    if (way == 2)
+        return add_leaf(t, x, y, half, size) + add_leaf(t, x + half, y, half, size);
+    uint64_t sum = add_tree(t, x, y, half);
+    sum += add_tree(t, x + half, y, half);
+    sum += add_tree(t, x, y + half, half);
+    return sum + add_tree(t, x + half, y + half, half);
+}
+
+static uint64_t add_tree(tree *t, int32_t x, int32_t y, int32_t size)
+{
+    const mvf_options *o = &t->c->options;
+    size_t start = t->n_leaves;
+    uint64_t best = UINT64_MAX;
+    int best_way = 0;
+    if (x >= t->c->width || y >= t->c->height)
+        return 0;
+    for (int way = 0; way < 4; way++) {
+        if (way && size == o->partition_min)
+            break;
+        if ((way == 1 || way == 2) && o->partitions != MVF_PARTITIONS_RECT)
+            continue;
+        t->n_leaves = start;
+        uint64_t cost = add_way(t, x, y, size, way);
+        if (cost < best) {
+            best = cost;
+            best_way = way;
+        }
+    }
+    t->n_leaves = start;
+    return add_way(t, x, y, size, best_way);
+}
+
+static void check_tree(check_run *run, encoder_case *c, const mvf_field *all)
+{
+    char what[512];
+    mvf_field *field;
+    /* Trial cuts are written behind the leaves so far. */
+    tree t = {.c = c, .all = all, .leaves = allocate(2 * all->n_blocks + 1024, sizeof(mvf_block))};
+    for (int32_t y = 0; y < c->height; y += c->options.block_h)
+        for (int32_t x = 0; x < c->width; x += c->options.block_w)
+            add_tree(&t, x, y, c->options.block_w);
+    c->options.partition_output = MVF_PARTITION_TREE;
+    int ok = run_search(c, &field) == MVF_OK && field->n_blocks == t.n_leaves &&
+             field->grid.cols == 0 && !t.misplaced;
+    for (size_t i = 0; ok && i < t.n_leaves; i++)
+        ok = same_block(&field->blocks[i], &t.leaves[i]);
+    describe(what, sizeof what, c, "tree");
+    check_result(run, ok, what);
+    mvf_field_free(&field);
+    free(t.leaves);
+}
+
+void check_partitions(check_run *run)
+{
+    for (int i = 0; i < 40; i++) {
+        encoder_case c = random_case(run);
+        c.options.block_h = c.options.block_w;
+        c.options.partitions = (mvf_partitions)(1 + pick(run, 2));
+        c.options.partition_min = c.options.block_w >> pick(run, 5);
+        if (c.options.partition_min < 4)
+            c.options.partition_min = 4;
+        c.options.partition_output = MVF_PARTITION_ALL;
+        c.options.leaf_cost = pick(run, 3) ? (uint32_t)pick(run, 2000) : 0;
+        c.options.metric = (mvf_metric)pick(run, 4);
+        if (pick(run, 2))
+            random_rate(run, &c);
+        if (pick(run, 3) == 0)
+            random_subpel(run, &c);
+        if (pick(run, 4) == 0)
+            c.options.method = MVF_METHOD_REFINE;
+        if (c.options.metric == MVF_METRIC_SSD || c.options.refine_metric == MVF_METRIC_SSD)
             c.bit_depth = 8;
         open_case(run, &c);
-        check_levels(run, &c);
+        mvf_field *all = check_levels(run, &c);
+        if (all)
+            check_tree(run, &c, all);
+        mvf_field_free(&all);
         close_case(&c);
     }
 }

@@ -25,6 +25,9 @@ static const struct {
     {"search", check_search, 0},
     {"subpel", check_subpel, 0},
     {"pans", check_pans, 0},
+    {"rates", check_rates, 0},
+    {"hints", check_hints, 0},
+    {"partitions", check_partitions, 0},
     {"search", check_search, 1},
     {"cuda", check_cuda, 1},
 #ifdef HAVE_CUDA

@@ -54,6 +54,9 @@ const char *check_fill_name(check_fill fill);
 void check_search(check_run *run);
 void check_subpel(check_run *run);
 void check_pans(check_run *run);
+void check_rates(check_run *run);
+void check_hints(check_run *run);
+void check_partitions(check_run *run);
 void bench_search(check_run *run);
 void check_cuda(check_run *run);
 /* Only in builds with CUDA kernels. */

@@ -192,11 +192,45 @@ static int comes_before(const scored *a, const scored *b)
     return ay != by ? ay < by : ax < bx;
 }
 
+static uint64_t bits_of(const mvf_options *o, int32_t d)
+{
+    uint64_t bits = 1;
+    d = abs(d);
+    if (o->mv_bits)
+        return o->mv_bits[d < o->n_mv_bits ? d : o->n_mv_bits - 1];
+    /* The signed code of d has number 2 |d| (or one less), and n + 1 needs 2 floor(log2) + 1. */
+    for (int32_t n = 2 * d + 1; n > 1; n /= 2)
+        bits += 2;
+    return bits;
+}
+
+uint64_t oracle_rate(const mvf_options *o, int32_t dx, int32_t dy)
+{
+    return o->lambda_q4 * (bits_of(o, dx) + bits_of(o, dy)) / 16;
+}
+
+/* Whether a start vector's window holds the vector, in whole samples. */
+static int is_near(const mvf_options *o, mvf_vector start, int32_t dx, int32_t dy)
+{
+    int64_t x = divide_down(start.x + 2, 4), y = divide_down(start.y + 2, 4);
+    return llabs(dx - x) <= o->refine_range && llabs(dy - y) <= o->refine_range;
+}
+
+static int method_has(const mvf_options *o, const oracle_block *b, int32_t dx, int32_t dy)
+{
+    if (o->method == MVF_METHOD_FULL || (!dx && !dy) || is_near(o, b->predictor, dx, dy))
+        return 1;
+    for (int32_t i = 0; i < b->n_hints; i++)
+        if (is_near(o, b->hints[i], dx, dy))
+            return 1;
+    return 0;
+}
+
 static scored score(const mvf_options *o, mvf_metric metric, const check_plane *current,
                     const check_plane *reference, const oracle_block *b, int32_t x, int32_t y)
 {
     scored s = {{x, y, cost_at(o, metric, current, reference, b, x, y)}, 0};
-    s.j = s.answer.cost;
+    s.j = s.answer.cost + oracle_rate(o, x - b->predictor.x, y - b->predictor.y);
     return s;
 }
 
@@ -206,9 +240,9 @@ static scored search_whole(const mvf_options *o, const check_plane *current,
     scored best = {.j = UINT64_MAX};
     for (int32_t dy = -o->range_y; dy <= o->range_y; dy++)
         for (int32_t dx = -o->range_x; dx <= o->range_x; dx++) {
-            if (!is_candidate(o, reference, b, 4 * dx, 4 * dy))
+            if (!is_candidate(o, reference, b, 4 * dx, 4 * dy) || !method_has(o, b, dx, dy))
                 continue;
-            scored s = score(o, MVF_METRIC_SAD, current, reference, b, 4 * dx, 4 * dy);
+            scored s = score(o, o->metric, current, reference, b, 4 * dx, 4 * dy);
             if (comes_before(&s, &best))
                 best = s;
         }

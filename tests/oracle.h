@@ -19,10 +19,17 @@ typedef struct oracle_answer {
 typedef struct oracle_block {
     int32_t x, y, w, h;
     int32_t tile;
+    /* In quarter samples. */
+    mvf_vector predictor;
+    const mvf_vector *hints;
+    int32_t n_hints;
 } oracle_block;
 
 /* The sample of `plane` at (x, y) in quarter samples. */
 int32_t oracle_sample(const check_plane *plane, mvf_interpolation filter, int32_t x, int32_t y);
+
+/* What the distance (dx, dy) to the predictor, in quarter samples, adds to J. */
+uint64_t oracle_rate(const mvf_options *options, int32_t dx, int32_t dy);
 
 oracle_answer oracle_search(const mvf_options *options, const check_plane *current,
                             const check_plane *reference, const oracle_block *block);

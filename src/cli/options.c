@@ -151,12 +151,74 @@ static const char *set_filter(cli_options *options, const char *value)
     return index < 0 ? "h264, hevc or bilinear" : NULL;
 }
 
+static const char *const metric_names[] = {"sad", "ssd", "satd", "satd4", NULL};
+static const char metric_right[] = "sad, ssd, satd or satd4";
+
 static const char *set_refine_metric(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"sad", "ssd", "satd", "satd4", NULL};
-    int index = find_name(names, value);
+    int index = find_name(metric_names, value);
     options->search.refine_metric = (mvf_metric)(index < 0 ? 0 : index);
-    return index < 0 ? "sad, ssd, satd or satd4" : NULL;
+    return index < 0 ? metric_right : NULL;
+}
+
+static const char *set_metric(cli_options *options, const char *value)
+{
+    int index = find_name(metric_names, value);
+    options->search.metric = (mvf_metric)(index < 0 ? 0 : index);
+    return index < 0 ? metric_right : NULL;
+}
+
+static const char *set_lambda(cli_options *options, const char *value)
+{
+    char *end;
+    double lambda = strtod(value, &end);
+    if (end == value || *end || !(lambda >= 0 && lambda <= 4095))
+        return "from 0 to 4095, in steps of 1/16";
+    options->search.lambda_q4 = (uint32_t)(16 * lambda + 0.5);
+    return NULL;
+}
+
+static const char *set_qp(cli_options *options, const char *value)
+{
+    int64_t qp;
+    if (!parse_int64(value, 0, 81, &qp))
+        return "from 0 to 81 (51 at 8 bits)";
+    options->search.lambda_q4 = mvf_lambda_q4((int32_t)qp);
+    return NULL;
+}
+
+static const char *set_partitions(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"fixed", "square", "rect", NULL};
+    int index = find_name(names, value);
+    options->search.partitions = (mvf_partitions)(index < 0 ? 0 : index);
+    return index < 0 ? "fixed, square or rect" : NULL;
+}
+
+static const char *set_partition_min(cli_options *options, const char *value)
+{
+    int64_t size;
+    if (!parse_int64(value, 4, 64, &size))
+        return "4, 8, 16, 32 or 64";
+    options->search.partition_min = (int32_t)size;
+    return NULL;
+}
+
+static const char *set_partition_output(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"tree", "all", NULL};
+    int index = find_name(names, value);
+    options->search.partition_output = (mvf_partition_output)(index < 0 ? 0 : index);
+    return index < 0 ? "tree or all" : NULL;
+}
+
+static const char *set_leaf_cost(cli_options *options, const char *value)
+{
+    int64_t cost;
+    if (!parse_int64(value, 0, INT32_MAX, &cost))
+        return "from 0 to 2147483647";
+    options->search.leaf_cost = (uint32_t)cost;
+    return NULL;
 }
 
 static const char *set_reference(cli_options *options, const char *value)
@@ -250,6 +312,18 @@ static const option_spec specs[] = {
      "how --subpel makes samples: h264, hevc or bilinear [h264]"},
     {"refine-metric", "NAME", SEARCHES, set_refine_metric,
      "what --subpel compares by: sad, ssd, satd or satd4 [sad]"},
+    {"metric", "NAME", SEARCHES, set_metric,
+     "what the search compares by: sad, ssd, satd or satd4 [sad]"},
+    {"lambda", "N", SEARCHES, set_lambda,
+     "what a bit of a vector costs, in units of the metric [0: vectors are free]"},
+    {"qp", "N", SEARCHES, set_qp, "lambda by x264's rule for this QP, instead of --lambda"},
+    {"partitions", "SHAPES", SEARCHES, set_partitions,
+     "fixed: the grid; square: split blocks by four; rect: and into halves [fixed]"},
+    {"partition-min", "SIZE", SEARCHES, set_partition_min,
+     "smallest partition in px, from 4 to the block size [8]"},
+    {"partition-output", "WHICH", SEARCHES, set_partition_output,
+     "tree: the cheapest cut of each block; all: every partition [tree]"},
+    {"leaf-cost", "N", SEARCHES, set_leaf_cost, "what a block of the tree costs besides its J [0]"},
     {"reference", "WHICH", SEARCHES, set_reference,
      "predict each frame from its previous, next or both frames [previous]"},
     {"start", "N", SEARCHES, set_start, "first frame, counted from 0 [0]"},
@@ -361,6 +435,28 @@ static parse_result parse_option(cli_options *options, cli_command command, int 
     return PARSE_RUN;
 }
 
+/* Options for encoders that would do nothing. */
+static parse_result check_encoder_options(const cli_options *options)
+{
+    static const char *const needs_subpel[] = {"filter", "refine-metric"};
+    static const char *const needs_partitions[] = {"partition-min", "partition-output",
+                                                   "leaf-cost"};
+    for (int i = 0; i < 2; i++)
+        if (options->search.subpel == MVF_SUBPEL_NONE && was_given(options, needs_subpel[i]))
+            return usage_error("--%s has no effect without --subpel half or quarter",
+                               needs_subpel[i]);
+    for (int i = 0; i < 3; i++)
+        if (options->search.partitions == MVF_PARTITIONS_FIXED &&
+            was_given(options, needs_partitions[i]))
+            return usage_error("--%s has no effect without --partitions square or rect",
+                               needs_partitions[i]);
+    if (options->search.partition_output == MVF_PARTITION_ALL && was_given(options, "leaf-cost"))
+        return usage_error("--leaf-cost has no effect with --partition-output all");
+    if (was_given(options, "lambda") && was_given(options, "qp"))
+        return usage_error("--lambda and --qp both set lambda: give one of them");
+    return PARSE_RUN;
+}
+
 /* Options that would do nothing. */
 static parse_result check_combination(const cli_options *options)
 {
@@ -368,10 +464,9 @@ static parse_result check_combination(const cli_options *options)
         return usage_error("--device has no effect with --backend cpu");
     if (options->search.backend == MVF_BACKEND_CUDA && was_given(options, "cpu-level"))
         return usage_error("--cpu-level has no effect with --backend cuda");
-    if (options->search.subpel == MVF_SUBPEL_NONE && was_given(options, "filter"))
-        return usage_error("--filter has no effect without --subpel half or quarter");
-    if (options->search.subpel == MVF_SUBPEL_NONE && was_given(options, "refine-metric"))
-        return usage_error("--refine-metric has no effect without --subpel half or quarter");
+    parse_result result = check_encoder_options(options);
+    if (result != PARSE_RUN)
+        return result;
     if (mvf_options_check(&options->search) != MVF_OK)
         return PARSE_ERROR;
     return PARSE_RUN;

@@ -91,6 +91,7 @@ typedef struct mvf_field {
     mvf_reference *references;
     /*
      * The blocks; on a uniform grid in raster order, n_references layers of cols * rows blocks.
+     * Partitions: layer by layer, in the order that the searcher's options name.
      * No blocks: the frame has no field (the first frame, an intra frame of codec vectors), which
      * is not the same as a field of zero vectors.
      */

@@ -34,7 +34,10 @@ typedef enum mvf_backend {
 
 typedef enum mvf_method {
     /* Every vector of the window; the answer is exact however it is computed. */
-    MVF_METHOD_FULL = 0
+    MVF_METHOD_FULL = 0,
+    /* The zero vector, and the windows of +-refine_range px round the block's predictor and hints
+     * (mvf_guides), cut to the range. */
+    MVF_METHOD_REFINE = 2
 } mvf_method;
 
 typedef enum mvf_edges {
@@ -75,6 +78,26 @@ typedef enum mvf_interpolation {
     MVF_INTERPOLATION_HEVC = 1,
     MVF_INTERPOLATION_BILINEAR = 2
 } mvf_interpolation;
+
+/* Which blocks get a vector. */
+typedef enum mvf_partitions {
+    /* Those of the grid. */
+    MVF_PARTITIONS_FIXED = 0,
+    /* The squares of the grid and the squares that they split into by four, down to
+     * partition_min, from one pass: the best vector and cost of each are what a search with blocks
+     * of that size alone would find. */
+    MVF_PARTITIONS_SQUARE = 1,
+    /* These, and the two halves both ways of every square that can be split. */
+    MVF_PARTITIONS_RECT = 2
+} mvf_partitions;
+
+/* Which partitions come back. */
+typedef enum mvf_partition_output {
+    /* Those of the cheapest cut of each largest square: they cover the frame once. */
+    MVF_PARTITION_TREE = 0,
+    /* All: they cover the frame once for each level. */
+    MVF_PARTITION_ALL = 1
+} mvf_partition_output;
 
 /* x86-64 instruction levels; other processors have MVF_CPU_C alone. */
 typedef enum mvf_cpu_level {
@@ -126,10 +149,48 @@ typedef struct mvf_options {
     mvf_interpolation interpolation;
     /* Of the refinement; default SAD. SATD finds the vector that codes best after a transform. */
     mvf_metric refine_metric;
+    /* Of the search for whole samples; default SAD, which is by far the fastest. */
+    mvf_metric metric;
+    /*
+     * The rate. Vectors are chosen by J = metric + ((lambda_q4 * bits) >> 4), where bits is what
+     * the vector's distance to its predictor (mvf_guides; zero by default) takes in quarter
+     * samples, x and y added. A block's cost is the metric alone. lambda_q4 is in 1/16 of a unit of
+     * the metric a bit, 0 (the default: no rate) to 65535; mvf_lambda_q4() gives it for a QP.
+     *
+     * mv_bits: the bits of distances 0, 1, ... n_mv_bits - 1, for both signs; farther ones take the
+     * last entry. With a table in 1/16 bit, give lambda in whole units. NULL (the default): a
+     * signed Exp-Golomb code, 1 bit for 0, else 2 * floor(log2(distance)) + 3. The searcher keeps a
+     * copy.
+     */
+    uint32_t lambda_q4;
+    const uint16_t *mv_bits;
+    int32_t n_mv_bits;
+    /* With method refine: half the side of the windows in px, 0 to 16. Default 2. */
+    int32_t refine_range;
+    /*
+     * Partitions of square blocks (block_w = block_h, no other step). partition_min: the smallest
+     * square, 4 or more, default 8. Predictors and hints belong to the largest squares, and serve
+     * all blocks in them.
+     *
+     * Tree: for each largest square the cheapest way to cut it, where a block costs its J +
+     * leaf_cost, ties falling to the fewer blocks. Blocks come in order of the squares, within them
+     * depth first, rows before columns.
+     * All: for each level (mvf_searcher_get_grid()) all blocks in raster order.
+     */
+    mvf_partitions partitions;
+    int32_t partition_min;
+    mvf_partition_output partition_output;
+    uint32_t leaf_cost;
 } mvf_options;
 
 /* Fills in the defaults: exact full search of 16 x 16 blocks within +-16 px, backend auto. */
 MVF_API void mvf_options_init(mvf_options *options);
+
+/*
+ * lambda_q4 of an H.264 or HEVC QP (0 to 81; others are taken to the nearer end) by the rule that
+ * x264 uses for SAD and SATD: max(1, round(2^((qp - 12) / 6))), in 1/16.
+ */
+MVF_API uint32_t mvf_lambda_q4(int32_t qp);
 
 /* Checks the options without opening anything: MVF_OK, or MVF_ERROR_ARGUMENT with a message that
  * names the option and what would be right. */
@@ -159,6 +220,49 @@ MVF_API mvf_status mvf_searcher_open(mvf_searcher **searcher, const mvf_options 
 MVF_API mvf_status mvf_searcher_submit(mvf_searcher *searcher, const mvf_picture *current,
                                        const mvf_picture *references, size_t n_references,
                                        void *opaque);
+
+/*
+ * What the caller knows of the blocks of one submission. Each array has a layer of cols * rows
+ * blocks (level 0 of mvf_searcher_get_grid(), in raster order) for each reference, and is read
+ * before the call returns. Vectors are in quarter samples.
+ */
+typedef struct mvf_guides {
+    /* Set by mvf_guides_init(). */
+    size_t struct_size;
+    /* What the rate measures from, one for each block; NULL: zero. */
+    const mvf_vector *predictors;
+    /* Start vectors for method refine, hints_per_block (1 to MVF_MAX_HINTS) for each block, those
+     * of one block side by side. NULL: none. */
+    const mvf_vector *hints;
+    int32_t hints_per_block;
+} mvf_guides;
+
+#define MVF_MAX_HINTS 16
+
+MVF_API void mvf_guides_init(mvf_guides *guides);
+
+/* As mvf_searcher_submit(), with guides; MVF_ERROR_ARGUMENT if they do not fit. */
+MVF_API mvf_status mvf_searcher_submit_guided(mvf_searcher *searcher, const mvf_picture *current,
+                                              const mvf_picture *references, size_t n_references,
+                                              const mvf_guides *guides, void *opaque);
+
+/*
+ * The grid of level `level`, from 0, the largest blocks, on: one level without partitions; with
+ * them the squares by falling size, each that can be split followed, with halves, by the grids of
+ * its halves w x h/2 and w/2 x h. MVF_ERROR_ARGUMENT: there is no such level.
+ */
+MVF_API mvf_status mvf_searcher_get_grid(const mvf_searcher *searcher, int32_t level,
+                                         mvf_grid *grid);
+
+/*
+ * Vectors for predictors or hints from a field, searched before or read from a codec: for each
+ * block of `grid` the vector, in quarter samples, of the field's last block with direction `dir`
+ * that holds the block's centre (moved into the frame); zero where there is none. `vectors` has
+ * room for one of each block; they are written `stride` apart (1 for predictors, hints_per_block
+ * for hints).
+ */
+MVF_API void mvf_guides_from_field(const mvf_field *field, int8_t dir, const mvf_grid *grid,
+                                   mvf_vector *vectors, size_t stride);
 
 /*
  * Takes the next field, in the order of submission, and hands its ownership to the caller. Waits

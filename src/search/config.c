@@ -10,7 +10,9 @@ void mvf_options_init(mvf_options *options)
                              .range_x = 16,
                              .range_y = 16,
                              .cpu_level = MVF_CPU_BEST,
-                             .max_in_flight = 8};
+                             .max_in_flight = 8,
+                             .refine_range = 2,
+                             .partition_min = 8};
 }
 
 static int is_block_size(int32_t size)
@@ -74,14 +76,64 @@ static mvf_status check_metric(const mvf_search_config *config, const mvf_option
                     config->block_w, config->block_h, config->bit_depth);
 }
 
+static mvf_status check_rate(const mvf_options *options)
+{
+    if (options->metric > MVF_METRIC_SATD4)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "metric is not one that this version knows");
+    if (options->lambda_q4 > 65535)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "lambda of %u/16: must be from 0 to 65535/16", options->lambda_q4);
+    if (options->mv_bits && options->n_mv_bits < 1)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "a table of %d vector bits: must have 1 entry or more", options->n_mv_bits);
+    if (options->method == MVF_METHOD_REFINE &&
+        (options->refine_range < 0 || options->refine_range > 16))
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "refine range %d: must be from 0 to 16 px", options->refine_range);
+    return MVF_OK;
+}
+
+static mvf_status check_partitions(const mvf_options *options)
+{
+    if (options->partitions > MVF_PARTITIONS_RECT || options->partition_output > MVF_PARTITION_ALL)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "partitions or their output are not ones that this version knows");
+    if (options->partitions == MVF_PARTITIONS_FIXED)
+        return MVF_OK;
+    if (options->block_w != options->block_h || options->step_x % options->block_w ||
+        options->step_y % options->block_h)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "partitions are of square blocks side by side: the block must be a square "
+                        "and the step its size");
+    if (!is_block_size(options->partition_min) || options->partition_min > options->block_w)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "smallest partition %d: must be 4, 8, 16, 32 or 64, and at most the block "
+                        "size %d",
+                        options->partition_min, options->block_w);
+    if (options->leaf_cost > INT32_MAX)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT, "leaf cost %u: must be at most %d",
+                        options->leaf_cost, INT32_MAX);
+    return MVF_OK;
+}
+
 const char *mvf_search_beyond_cuda(const mvf_search_config *config)
 {
-    return config->subpel != MVF_SUBPEL_NONE ? "subpel" : NULL;
+    if (config->subpel != MVF_SUBPEL_NONE)
+        return "subpel";
+    if (config->metric != MVF_METRIC_SAD)
+        return "metric";
+    if (config->rate.lambda_q4)
+        return "lambda";
+    if (config->method == MVF_METHOD_REFINE)
+        return "method refine";
+    return config->partitions != MVF_PARTITIONS_FIXED ? "partitions" : NULL;
 }
 
 static mvf_status check_choices(const mvf_options *options)
 {
-    if (options->backend > MVF_BACKEND_CUDA || options->method > MVF_METHOD_FULL ||
+    if (options->backend > MVF_BACKEND_CUDA ||
+        (options->method != MVF_METHOD_FULL && options->method != MVF_METHOD_REFINE) ||
         options->edges > MVF_EDGES_INSIDE)
         return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
                         "backend, method or edge rule is not one that this version knows");
@@ -101,7 +153,53 @@ mvf_status mvf_options_check(const mvf_options *options)
 {
     MVF_TRY(check_blocks(options));
     MVF_TRY(check_refinement(options));
+    MVF_TRY(check_rate(options));
+    MVF_TRY(check_partitions(options));
     return check_choices(options);
+}
+
+static void add_level(mvf_search_config *config, int32_t w, int32_t h)
+{
+    mvf_level *level = &config->levels[config->n_levels++];
+    int32_t step_x = config->step_x, step_y = config->step_y;
+    if (config->partitions != MVF_PARTITIONS_FIXED) {
+        step_x = w;
+        step_y = h;
+    }
+    *level = (mvf_level){.w = w,
+                         .h = h,
+                         .cols = (config->width + step_x - 1) / step_x,
+                         .rows = (config->height + step_y - 1) / step_y,
+                         .first_match = config->n_matches,
+                         .first_node = level == config->levels ? 0 : level[-1].first_node};
+    if (level > config->levels)
+        level->first_node += (config->block_w / level[-1].w) * (config->block_h / level[-1].h);
+    config->n_matches += (size_t)level->cols * (size_t)level->rows;
+}
+
+static void add_levels(mvf_search_config *config, int32_t smallest)
+{
+    add_level(config, config->block_w, config->block_h);
+    if (config->partitions == MVF_PARTITIONS_FIXED)
+        return;
+    for (int32_t size = config->block_w; size > smallest; size /= 2) {
+        if (config->partitions == MVF_PARTITIONS_RECT) {
+            add_level(config, size, size / 2);
+            add_level(config, size / 2, size);
+        }
+        add_level(config, size / 2, size / 2);
+    }
+}
+
+mvf_grid mvf_search_grid(const mvf_search_config *config, int32_t level)
+{
+    const mvf_level *l = &config->levels[level];
+    mvf_grid grid = {l->w, l->h, l->w, l->h, l->cols, l->rows};
+    if (config->partitions == MVF_PARTITIONS_FIXED) {
+        grid.step_x = config->step_x;
+        grid.step_y = config->step_y;
+    }
+    return grid;
 }
 
 mvf_status mvf_search_configure(mvf_search_config *config, const mvf_options *options,
@@ -111,26 +209,36 @@ mvf_status mvf_search_configure(mvf_search_config *config, const mvf_options *op
     MVF_TRY(mvf_options_check(options));
     int32_t step_x = options->step_x ? options->step_x : options->block_w;
     int32_t step_y = options->step_y ? options->step_y : options->block_h;
-    *config = (mvf_search_config){.width = width,
-                                  .height = height,
-                                  .bit_depth = bit_depth,
-                                  .sample_bytes = bit_depth > 8 ? 2 : 1,
-                                  .block_w = options->block_w,
-                                  .block_h = options->block_h,
-                                  .step_x = step_x,
-                                  .step_y = step_y,
-                                  .cols = (width + step_x - 1) / step_x,
-                                  .rows = (height + step_y - 1) / step_y,
-                                  .range_x = options->range_x,
-                                  .range_y = options->range_y,
-                                  .method = options->method,
-                                  .edges = options->edges,
-                                  .match_scale = options->subpel == MVF_SUBPEL_NONE ? 1 : 4,
-                                  .subpel = options->subpel,
-                                  .interpolation = options->interpolation,
-                                  .refine_metric = options->refine_metric,
-                                  .satd_tile = 8};
-    if (config->block_w < 8 || config->block_h < 8)
+    *config =
+        (mvf_search_config){.width = width,
+                            .height = height,
+                            .bit_depth = bit_depth,
+                            .sample_bytes = bit_depth > 8 ? 2 : 1,
+                            .block_w = options->block_w,
+                            .block_h = options->block_h,
+                            .step_x = step_x,
+                            .step_y = step_y,
+                            .cols = (width + step_x - 1) / step_x,
+                            .rows = (height + step_y - 1) / step_y,
+                            .range_x = options->range_x,
+                            .range_y = options->range_y,
+                            .method = options->method,
+                            .edges = options->edges,
+                            .match_scale = options->subpel == MVF_SUBPEL_NONE ? 1 : 4,
+                            .subpel = options->subpel,
+                            .interpolation = options->interpolation,
+                            .refine_metric = options->refine_metric,
+                            .satd_tile = 8,
+                            .metric = options->metric,
+                            .rate = {options->mv_bits, options->n_mv_bits, options->lambda_q4},
+                            .refine_range = options->refine_range,
+                            .partitions = options->partitions,
+                            .partition_output = options->partition_output,
+                            .leaf_cost = options->leaf_cost};
+    add_levels(config, options->partition_min);
+    const mvf_level *smallest = &config->levels[config->n_levels - 1];
+    if (smallest->w < 8 || smallest->h < 8)
         config->satd_tile = 4;
+    MVF_TRY(check_metric(config, options, config->metric));
     return check_metric(config, options, config->refine_metric);
 }

@@ -14,6 +14,18 @@
 #include "search/metric_rule.h"
 #include "search/patch.h"
 
+/* Squares of 64, 32, 16, 8 and 4, and the halves of all but the last. */
+#define MVF_MAX_LEVELS 13
+
+/* One grid of equal blocks. */
+typedef struct mvf_level {
+    int32_t w, h, cols, rows;
+    /* The place of its first block among the matches of a job, and among the blocks of a largest
+     * square. */
+    size_t first_match;
+    int32_t first_node;
+} mvf_level;
+
 /* What a search does, validated and with nothing left to default. */
 typedef struct mvf_search_config {
     int32_t width, height, bit_depth;
@@ -30,7 +42,21 @@ typedef struct mvf_search_config {
     mvf_metric refine_metric;
     /* The size of SATD's tiles. */
     int32_t satd_tile;
+    mvf_metric metric;
+    mvf_rate rate;
+    int32_t refine_range;
+    mvf_partitions partitions;
+    mvf_partition_output partition_output;
+    uint32_t leaf_cost;
+    /* The grids that get matches: one without partitions. */
+    int32_t n_levels;
+    mvf_level levels[MVF_MAX_LEVELS];
+    /* Matches of one job: the blocks of all levels. */
+    size_t n_matches;
 } mvf_search_config;
+
+/* The grid of a level, below n_levels. */
+mvf_grid mvf_search_grid(const mvf_search_config *config, int32_t level);
 
 /* The option that CUDA has no kernel for yet, or NULL. */
 const char *mvf_search_beyond_cuda(const mvf_search_config *config);
@@ -47,8 +73,12 @@ typedef struct mvf_engine_plane mvf_engine_plane;
 
 typedef struct mvf_engine_job {
     const mvf_engine_plane *current, *reference;
-    /* cols * rows answers, in raster order; written by the time `collect` returns MVF_OK. */
+    /* n_matches answers, level by level in raster order; written by the time `collect` returns
+     * MVF_OK. */
     mvf_match *matches;
+    /* Of each block of the grid, or NULL; n_hints hints a block. */
+    const mvf_vector *predictors, *hints;
+    int32_t n_hints;
     /* The engine's own, from submit to collect. */
     void *state;
 } mvf_engine_job;

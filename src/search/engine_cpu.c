@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "search/block_search.h"
 #include "search/engine.h"
 #include "search/reference.h"
 #include "search/refine.h"
@@ -12,6 +13,8 @@ struct mvf_engine {
     mvf_search_config config;
     mvf_vector *candidates;
     mvf_refiner refiner;
+    /* For searches that are its business, else NULL. */
+    mvf_block_search *search;
     mvf_pool *pool;
 };
 
@@ -28,6 +31,7 @@ typedef struct cpu_job {
 static void cpu_close(mvf_engine *engine)
 {
     mvf_pool_close(&engine->pool);
+    mvf_block_search_close(&engine->search);
     free(engine->candidates);
     free(engine);
 }
@@ -42,7 +46,10 @@ static mvf_status cpu_open(mvf_engine **out, const mvf_search_config *config,
     mvf_refiner_init(&engine->refiner, &engine->config, options->cpu_level);
     engine->candidates = mvf_rank_candidates(config->range_x, config->range_y);
     int32_t n_workers = options->threads ? options->threads : mvf_processor_count();
-    if (!engine->candidates || mvf_pool_open(&engine->pool, n_workers) != MVF_OK) {
+    if (mvf_block_search_needed(config))
+        engine->search = mvf_block_search_open(&engine->config, options->cpu_level, n_workers);
+    int ok = engine->candidates && (engine->search || !mvf_block_search_needed(config));
+    if (!ok || mvf_pool_open(&engine->pool, n_workers) != MVF_OK) {
         cpu_close(engine);
         return mvf_fail(&options->logger, MVF_ERROR_MEMORY,
                         "the CPU engine cannot start %d threads: out of memory", n_workers);
@@ -98,7 +105,11 @@ static void search_block_row(void *context, int32_t row, int32_t worker)
     const mvf_engine *engine = state->engine;
     const mvf_search_config *config = &engine->config;
     mvf_match *matches = state->job->matches + (size_t)row * (size_t)config->cols;
-    (void)worker;
+    if (engine->search) {
+        mvf_block_search_row(engine->search, &state->job->current->plane,
+                             &state->job->reference->plane, state->job, row, worker);
+        return;
+    }
     for (int32_t col = 0; col < config->cols; col++)
         matches[col] =
             mvf_reference_search_block(config, &state->job->current->plane,

@@ -15,6 +15,9 @@
  */
 mvf_vector *mvf_rank_candidates(int32_t range_x, int32_t range_y);
 
+/* Sorts vectors by rank. */
+void mvf_rank_sort(mvf_vector *vectors, size_t count);
+
 /*
  * SAD of w x h samples of `sample_bytes` bytes; may stop after any row at which the sum has reached
  * `limit`, and then returns that partial sum.

@@ -30,7 +30,8 @@ static candidate evaluate(const refinement *r, int32_t x, int32_t y)
                      refiner->config->bit_depth);
     candidate c = {.x = x, .y = y};
     c.cost = refiner->metric(block->current, prediction, block->w, block->h, UINT32_MAX);
-    c.j = c.cost;
+    c.j = c.cost +
+          mvf_rule_rate(&refiner->config->rate, x - block->predictor.x, y - block->predictor.y);
     return c;
 }
 

@@ -24,6 +24,8 @@ typedef struct mvf_refine_block {
     /* The block's samples, and the reference at the integer best with MVF_SUBPEL_MARGIN samples
      * round the block. */
     mvf_patch current, reference;
+    /* What the rate measures from. */
+    mvf_vector predictor;
 } mvf_refine_block;
 
 /* Turns a match in whole samples into one in quarter samples, its cost in the refinement metric. */

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "search/assemble.h"
 #include "search/engine.h"
-#include "search/rule.h"
 
 #define REASON_BYTES 512
 #define NO_SLOT SIZE_MAX
@@ -25,13 +25,19 @@ typedef struct submission {
     size_t n_references;
     size_t n_collected;
     mvf_match *matches;
+    /* Copies of the caller's guides. */
+    mvf_vector *predictors, *hints;
+    int32_t n_hints;
     mvf_engine_job jobs[MVF_MAX_REFERENCES];
     /* The planes of the current picture and of the references. */
     size_t slots[1 + MVF_MAX_REFERENCES];
+    /* Of the references: before or after the current picture. */
+    int8_t dirs[MVF_MAX_REFERENCES];
 } submission;
 
 struct mvf_searcher {
     mvf_options options;
+    uint16_t *mv_bits;
     mvf_search_config config;
     const mvf_engine_ops *ops;
     mvf_engine *engine;
@@ -109,11 +115,26 @@ static mvf_status open_engine(mvf_searcher *s)
     return open_cpu(s);
 }
 
+/* The caller's table may go once the searcher is open. */
+static mvf_status copy_mv_bits(mvf_searcher *s)
+{
+    if (!s->options.mv_bits)
+        return MVF_OK;
+    size_t n = (size_t)s->options.n_mv_bits;
+    s->mv_bits = mvf_alloc_array(n, sizeof *s->mv_bits);
+    if (!s->mv_bits)
+        return MVF_ERROR_MEMORY;
+    memcpy(s->mv_bits, s->options.mv_bits, n * sizeof *s->mv_bits);
+    s->options.mv_bits = s->config.rate.table = s->mv_bits;
+    return MVF_OK;
+}
+
 static mvf_status open_searcher(mvf_searcher *s, const mvf_options *options, int32_t width,
                                 int32_t height, int32_t bit_depth)
 {
     MVF_TRY(copy_options(&s->options, options));
     MVF_TRY(mvf_search_configure(&s->config, &s->options, width, height, bit_depth));
+    MVF_TRY(copy_mv_bits(s));
     s->ring = mvf_alloc_array((size_t)s->options.max_in_flight, sizeof *s->ring);
     if (!s->ring)
         return MVF_ERROR_MEMORY;
@@ -158,6 +179,8 @@ static void free_submission(submission *entry)
 {
     mvf_field_free(&entry->field);
     free(entry->matches);
+    free(entry->predictors);
+    free(entry->hints);
     *entry = (submission){.field = NULL};
 }
 
@@ -184,6 +207,7 @@ void mvf_searcher_close(mvf_searcher **slot)
     close_engine(s);
     free(s->slots);
     free(s->ring);
+    free(s->mv_bits);
     free(s);
     *slot = NULL;
 }
@@ -287,9 +311,15 @@ static mvf_status start_jobs(mvf_searcher *s, submission *entry)
 {
     size_t n_blocks = (size_t)s->config.cols * (size_t)s->config.rows;
     for (size_t i = entry->n_collected; i < entry->n_references; i++) {
-        entry->jobs[i] = (mvf_engine_job){.current = s->slots[entry->slots[0]].plane,
-                                          .reference = s->slots[entry->slots[1 + i]].plane,
-                                          .matches = entry->matches + i * n_blocks};
+        mvf_engine_job *job = &entry->jobs[i];
+        *job = (mvf_engine_job){.current = s->slots[entry->slots[0]].plane,
+                                .reference = s->slots[entry->slots[1 + i]].plane,
+                                .matches = entry->matches + i * s->config.n_matches,
+                                .n_hints = entry->n_hints};
+        if (entry->predictors)
+            job->predictors = entry->predictors + i * n_blocks;
+        if (entry->hints)
+            job->hints = entry->hints + i * n_blocks * (size_t)entry->n_hints;
         MVF_TRY(s->ops->submit(s->engine, &entry->jobs[i]));
     }
     return MVF_OK;
@@ -358,30 +388,52 @@ static void describe_field(const mvf_searcher *s, mvf_field *field, const mvf_pi
     field->bit_depth = config->bit_depth;
     field->mv_scale = 4;
     field->opaque = opaque;
-    field->grid = (mvf_grid){config->block_w, config->block_h, config->step_x,
-                             config->step_y,  config->cols,    config->rows};
-    size_t n_blocks = (size_t)config->cols * (size_t)config->rows;
-    for (size_t i = 0; i < field->n_references; i++) {
+    if (config->partitions == MVF_PARTITIONS_FIXED)
+        field->grid = mvf_search_grid(config, 0);
+    for (size_t i = 0; i < field->n_references; i++)
         field->references[i] = (mvf_reference){all[1 + i]->frame, all[1 + i]->pts};
-        int8_t dir = reference_direction(all[0], all[1 + i]);
-        for (size_t b = 0; b < n_blocks; b++) {
-            field->blocks[i * n_blocks + b].dir = dir;
-            field->blocks[i * n_blocks + b].ref = (int16_t)i;
-        }
+}
+
+/* Checks the guides and takes copies of them. */
+static mvf_status copy_guides(mvf_searcher *s, submission *entry, const mvf_guides *guides)
+{
+    size_t n = entry->n_references * (size_t)s->config.cols * (size_t)s->config.rows;
+    if (!guides)
+        return MVF_OK;
+    if (guides->hints && (guides->hints_per_block < 1 || guides->hints_per_block > MVF_MAX_HINTS))
+        return mvf_fail(&s->options.logger, MVF_ERROR_ARGUMENT,
+                        "%d hints per block: must be from 1 to %d", guides->hints_per_block,
+                        MVF_MAX_HINTS);
+    if (guides->predictors) {
+        entry->predictors = mvf_alloc_array(n, sizeof(mvf_vector));
+        if (!entry->predictors)
+            return MVF_ERROR_MEMORY;
+        memcpy(entry->predictors, guides->predictors, n * sizeof(mvf_vector));
     }
+    if (guides->hints) {
+        entry->n_hints = guides->hints_per_block;
+        n *= (size_t)entry->n_hints;
+        entry->hints = mvf_alloc_array(n, sizeof(mvf_vector));
+        if (!entry->hints)
+            return MVF_ERROR_MEMORY;
+        memcpy(entry->hints, guides->hints, n * sizeof(mvf_vector));
+    }
+    return MVF_OK;
 }
 
 static mvf_status prepare_submission(mvf_searcher *s, submission *entry,
                                      const mvf_picture *const *all, size_t n_references,
-                                     void *opaque)
+                                     const mvf_guides *guides, void *opaque)
 {
-    size_t n_blocks = n_references * (size_t)s->config.cols * (size_t)s->config.rows;
+    size_t n_blocks = n_references * s->config.n_matches;
     *entry = (submission){.n_references = n_references};
     entry->matches = mvf_alloc_array(n_blocks, sizeof *entry->matches);
     if (!entry->matches || mvf_field_alloc(&entry->field, n_references, n_blocks) != MVF_OK)
         return MVF_ERROR_MEMORY;
     describe_field(s, entry->field, all, opaque);
-    return MVF_OK;
+    for (size_t i = 0; i < n_references; i++)
+        entry->dirs[i] = reference_direction(all[0], all[1 + i]);
+    return copy_guides(s, entry, guides);
 }
 
 /* Loads the planes and starts the jobs; once more on the CPU if the GPU fails at it. */
@@ -404,6 +456,13 @@ static mvf_status start_submission(mvf_searcher *s, submission *entry,
 mvf_status mvf_searcher_submit(mvf_searcher *s, const mvf_picture *current,
                                const mvf_picture *references, size_t n_references, void *opaque)
 {
+    return mvf_searcher_submit_guided(s, current, references, n_references, NULL, opaque);
+}
+
+mvf_status mvf_searcher_submit_guided(mvf_searcher *s, const mvf_picture *current,
+                                      const mvf_picture *references, size_t n_references,
+                                      const mvf_guides *guides, void *opaque)
+{
     const mvf_picture *all[1 + MVF_MAX_REFERENCES] = {current};
     MVF_TRY(s->lost);
     if (!current || (n_references && !references))
@@ -419,7 +478,7 @@ mvf_status mvf_searcher_submit(mvf_searcher *s, const mvf_picture *current,
         return MVF_AGAIN;
 
     submission *entry = nth_submission(s, s->count);
-    mvf_status status = prepare_submission(s, entry, all, n_references, opaque);
+    mvf_status status = prepare_submission(s, entry, all, n_references, guides, opaque);
     /* Without references nothing is searched, and no samples are needed. */
     if (status == MVF_OK && n_references)
         status = start_submission(s, entry, all);
@@ -432,39 +491,6 @@ mvf_status mvf_searcher_submit(mvf_searcher *s, const mvf_picture *current,
     s->count++;
     s->flushing = 0;
     return MVF_OK;
-}
-
-static uint8_t block_flags(const mvf_search_config *config, mvf_match match)
-{
-    int on_edge = (config->range_x && abs(match.x) >= config->range_x * config->match_scale) ||
-                  (config->range_y && abs(match.y) >= config->range_y * config->match_scale);
-    return on_edge ? MVF_BLOCK_RANGE_EDGE : 0;
-}
-
-/* Turns matches into blocks. The planes are identical when each block matches at (0, 0) without
- * cost, since the blocks cover the frame. */
-static void fill_blocks(const mvf_search_config *config, submission *entry)
-{
-    mvf_field *field = entry->field;
-    mvf_block *block = field->blocks;
-    const mvf_match *match = entry->matches;
-    uint64_t difference = 0;
-    int32_t factor = field->mv_scale / config->match_scale;
-    for (size_t i = 0; i < field->n_references; i++)
-        for (int32_t row = 0; row < config->rows; row++)
-            for (int32_t col = 0; col < config->cols; col++, block++, match++) {
-                block->x = col * config->step_x;
-                block->y = row * config->step_y;
-                block->w = (uint16_t)mvf_rule_visible(block->x, config->block_w, config->width);
-                block->h = (uint16_t)mvf_rule_visible(block->y, config->block_h, config->height);
-                block->mv_x = (int16_t)(match->x * factor);
-                block->mv_y = (int16_t)(match->y * factor);
-                block->cost = match->cost;
-                block->flags = block_flags(config, *match);
-                difference += match->cost + (uint64_t)(match->x || match->y);
-            }
-    if (field->n_references && !difference)
-        field->flags |= MVF_FIELD_DUPLICATE;
 }
 
 static mvf_status collect_jobs(mvf_searcher *s, submission *entry, int wait)
@@ -492,7 +518,11 @@ mvf_status mvf_searcher_receive(mvf_searcher *s, mvf_field **field)
     if (status == MVF_AGAIN)
         return status;
     if (status == MVF_OK) {
-        fill_blocks(&s->config, entry);
+        mvf_assemble_field(&(mvf_assembly){.config = &s->config,
+                                           .matches = entry->matches,
+                                           .predictors = entry->predictors,
+                                           .dirs = entry->dirs,
+                                           .field = entry->field});
         *field = entry->field;
         entry->field = NULL;
     }
@@ -502,6 +532,14 @@ mvf_status mvf_searcher_receive(mvf_searcher *s, mvf_field **field)
     s->first = (s->first + 1) % (size_t)s->options.max_in_flight;
     s->count--;
     return status;
+}
+
+mvf_status mvf_searcher_get_grid(const mvf_searcher *s, int32_t level, mvf_grid *grid)
+{
+    if (level < 0 || level >= s->config.n_levels)
+        return MVF_ERROR_ARGUMENT;
+    *grid = mvf_search_grid(&s->config, level);
+    return MVF_OK;
 }
 
 mvf_status mvf_searcher_flush(mvf_searcher *s)

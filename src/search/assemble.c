@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "search/assemble.h"
+
+#include <stdlib.h>
+
+#include "search/rule.h"
+
+/* The blocks as they are written, for one reference. */
+typedef struct writer {
+    const mvf_assembly *assembly;
+    size_t ref;
+    mvf_block *next;
+} writer;
+
+/* A block of a level. */
+typedef struct place {
+    const mvf_level *level;
+    int32_t col, row;
+} place;
+
+static const mvf_match *match_at(const writer *w, place p)
+{
+    const mvf_search_config *config = w->assembly->config;
+    size_t index = (size_t)p.row * (size_t)p.level->cols + (size_t)p.col;
+    return w->assembly->matches + w->ref * config->n_matches + p.level->first_match + index;
+}
+
+static uint8_t block_flags(const mvf_search_config *config, const mvf_match *match)
+{
+    int32_t end_x = config->range_x * config->match_scale,
+            end_y = config->range_y * config->match_scale;
+    int on_edge = (end_x && abs(match->x) >= end_x) || (end_y && abs(match->y) >= end_y);
+    return on_edge ? MVF_BLOCK_RANGE_EDGE : 0;
+}
+
+static void write_block(writer *w, place p)
+{
+    const mvf_search_config *config = w->assembly->config;
+    mvf_grid grid = mvf_search_grid(config, (int32_t)(p.level - config->levels));
+    const mvf_match *match = match_at(w, p);
+    int32_t factor = w->assembly->field->mv_scale / config->match_scale;
+    mvf_block *block = w->next++;
+    *block = (mvf_block){.x = p.col * grid.step_x,
+                         .y = p.row * grid.step_y,
+                         .mv_x = (int16_t)(match->x * factor),
+                         .mv_y = (int16_t)(match->y * factor),
+                         .cost = match->cost,
+                         .dir = w->assembly->dirs[w->ref],
+                         .flags = block_flags(config, match),
+                         .ref = (int16_t)w->ref};
+    block->w = (uint16_t)mvf_rule_visible(block->x, grid.block_w, config->width);
+    block->h = (uint16_t)mvf_rule_visible(block->y, grid.block_h, config->height);
+}
+
+static void write_level(writer *w, const mvf_level *level)
+{
+    for (int32_t row = 0; row < level->rows; row++)
+        for (int32_t col = 0; col < level->cols; col++)
+            write_block(w, (place){level, col, row});
+}
+
+/* The tree. */
+
+/* Whether the block begins in the frame. */
+static int exists(place p)
+{
+    return p.col < p.level->cols && p.row < p.level->rows;
+}
+
+/* What a block costs as a leaf of the tree; nothing outside the frame. */
+static uint64_t leaf_cost(const writer *w, place p)
+{
+    const mvf_search_config *config = w->assembly->config;
+    if (!exists(p))
+        return 0;
+    const mvf_match *match = match_at(w, p);
+    mvf_vector predictor = {0, 0};
+    if (w->assembly->predictors) {
+        size_t n_blocks = (size_t)config->cols * (size_t)config->rows;
+        size_t block = (size_t)(p.row * p.level->h / config->block_h) * (size_t)config->cols +
+                       (size_t)(p.col * p.level->w / config->block_w);
+        predictor = w->assembly->predictors[w->ref * n_blocks + block];
+    }
+    int32_t factor = 4 / config->match_scale;
+    return (uint64_t)match->cost +
+           mvf_rule_rate(&config->rate, match->x * factor - predictor.x,
+                         match->y * factor - predictor.y) +
+           config->leaf_cost;
+}
+
+/* The ways to cut a square, in the order that settles ties. */
+typedef enum cut { CUT_NONE, CUT_ROWS, CUT_COLUMNS, CUT_FOUR } cut;
+
+static int32_t levels_to_next_square(const mvf_search_config *config)
+{
+    return config->partitions == MVF_PARTITIONS_RECT ? 3 : 1;
+}
+
+static place half_of(place square, cut way, int32_t which)
+{
+    return way == CUT_ROWS ? (place){square.level + 1, square.col, 2 * square.row + which}
+                           : (place){square.level + 2, 2 * square.col + which, square.row};
+}
+
+static place quarter_of(const writer *w, place square, int32_t which)
+{
+    return (place){square.level + levels_to_next_square(w->assembly->config),
+                   2 * square.col + which % 2, 2 * square.row + which / 2};
+}
+
+static uint64_t tree_cost(const writer *w, place square, cut *way);
+
+static uint64_t cost_of_cut(const writer *w, place square, cut way)
+{
+    uint64_t sum = 0;
+    cut ignored;
+    if (way == CUT_NONE)
+        return leaf_cost(w, square);
+    for (int32_t i = 0; way == CUT_FOUR && i < 4; i++)
+        sum += tree_cost(w, quarter_of(w, square, i), &ignored);
+    for (int32_t i = 0; way != CUT_FOUR && i < 2; i++)
+        sum += leaf_cost(w, half_of(square, way, i));
+    return sum;
+}
+
+/* The cheapest way to cut the square and what it costs. */
+static uint64_t tree_cost(const writer *w, place square, cut *way)
+{
+    const mvf_search_config *config = w->assembly->config;
+    uint64_t best = leaf_cost(w, square);
+    *way = CUT_NONE;
+    if (!exists(square) || square.level == &config->levels[config->n_levels - 1])
+        return best;
+    cut first = config->partitions == MVF_PARTITIONS_RECT ? CUT_ROWS : CUT_FOUR;
+    for (cut next = first; next <= CUT_FOUR; next++) {
+        uint64_t cost = cost_of_cut(w, square, next);
+        if (cost < best) {
+            best = cost;
+            *way = next;
+        }
+    }
+    return best;
+}
+
+static void write_leaf(writer *w, place p)
+{
+    if (exists(p))
+        write_block(w, p);
+}
+
+static void write_tree(writer *w, place square)
+{
+    cut way;
+    if (!exists(square))
+        return;
+    tree_cost(w, square, &way);
+    if (way == CUT_NONE)
+        write_block(w, square);
+    for (int32_t i = 0; way == CUT_FOUR && i < 4; i++)
+        write_tree(w, quarter_of(w, square, i));
+    for (int32_t i = 0; (way == CUT_ROWS || way == CUT_COLUMNS) && i < 2; i++)
+        write_leaf(w, half_of(square, way, i));
+}
+
+static void write_trees(writer *w)
+{
+    const mvf_level *level = w->assembly->config->levels;
+    for (int32_t row = 0; row < level->rows; row++)
+        for (int32_t col = 0; col < level->cols; col++)
+            write_tree(w, (place){level, col, row});
+}
+
+/* The planes are identical when each block matches at (0, 0) without cost, since the blocks cover
+ * the frame. */
+static int is_duplicate(const mvf_field *field)
+{
+    for (size_t i = 0; i < field->n_blocks; i++)
+        if (field->blocks[i].cost || field->blocks[i].mv_x || field->blocks[i].mv_y)
+            return 0;
+    return field->n_blocks > 0;
+}
+
+void mvf_assemble_field(const mvf_assembly *assembly)
+{
+    const mvf_search_config *config = assembly->config;
+    mvf_field *field = assembly->field;
+    writer w = {.assembly = assembly, .next = field->blocks};
+    int is_tree = config->partitions != MVF_PARTITIONS_FIXED &&
+                  config->partition_output == MVF_PARTITION_TREE;
+    for (w.ref = 0; w.ref < field->n_references; w.ref++) {
+        if (is_tree)
+            write_trees(&w);
+        for (int32_t i = 0; i < config->n_levels && !is_tree; i++)
+            write_level(&w, &config->levels[i]);
+    }
+    field->n_blocks = (size_t)(w.next - field->blocks);
+    if (is_duplicate(field))
+        field->flags |= MVF_FIELD_DUPLICATE;
+}
