@@ -47,11 +47,12 @@ EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.s
 	tests/law/libmvfield-video.symbols
 
 # The command.
-cli_tests = tests/cli/messages.tap tests/cli/oracle.tap tests/cli/search.tap tests/cli/source.tap
+cli_tests = tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
+	tests/cli/resources.tap tests/cli/search.tap tests/cli/source.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
 endif
-EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/cover_first.py
+EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/cover_first.py tests/cli/measure.py
 
 if HAVE_AVFILTER
 check_PROGRAMS += tests/cli/mestimate
