@@ -19,7 +19,7 @@ src_libmvf_internal_la_SOURCES = \
 	src/search/config.c src/search/engine.h src/search/engine_cpu.c src/search/reference.c \
 	src/search/reference.h src/search/rule.h src/search/searcher.c \
 	src/search/assemble.c src/search/assemble.h src/search/block_search.c src/search/block_search.h \
-	src/search/guides.c src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/refine.c \
+	src/search/guides.c src/search/merge.c src/search/merge.h src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/refine.c \
 	src/search/refine.h src/search/subpel.c src/search/subpel_rule.h \
 	src/sink/sink.c src/sink/sink.h src/sink/sink_csv.c src/sink/sink_md5.c src/sink/sink_null.c
 src_libmvf_internal_la_LIBADD = src/libmvf_base.la

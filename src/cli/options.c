@@ -221,6 +221,14 @@ static const char *set_leaf_cost(cli_options *options, const char *value)
     return NULL;
 }
 
+static const char *set_merge(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"none", "best", "average", NULL};
+    int index = find_name(names, value);
+    options->search.merge = (mvf_merge)(index < 0 ? 0 : index);
+    return index < 0 ? "none, best or average" : NULL;
+}
+
 static const char *set_reference(cli_options *options, const char *value)
 {
     static const char *const names[] = {"previous", "next", "both", NULL};
@@ -326,6 +334,8 @@ static const option_spec specs[] = {
     {"leaf-cost", "N", SEARCHES, set_leaf_cost, "what a block of the tree costs besides its J [0]"},
     {"reference", "WHICH", SEARCHES, set_reference,
      "predict each frame from its previous, next or both frames [previous]"},
+    {"merge", "HOW", SEARCHES, set_merge,
+     "with both references: none, best (of the two) or average (where better) [none]"},
     {"start", "N", SEARCHES, set_start, "first frame, counted from 0 [0]"},
     {"frames", "N", SEARCHES, set_frames, "number of frames [all]"},
     {"stream", "N", ALL_COMMANDS, set_stream, "stream number [the best video stream]"},
@@ -452,6 +462,8 @@ static parse_result check_encoder_options(const cli_options *options)
                                needs_partitions[i]);
     if (options->search.partition_output == MVF_PARTITION_ALL && was_given(options, "leaf-cost"))
         return usage_error("--leaf-cost has no effect with --partition-output all");
+    if (options->reference != REFERENCE_BOTH && was_given(options, "merge"))
+        return usage_error("--merge has no effect without --reference both");
     if (was_given(options, "lambda") && was_given(options, "qp"))
         return usage_error("--lambda and --qp both set lambda: give one of them");
     return PARSE_RUN;
