@@ -47,7 +47,7 @@ EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.s
 	tests/law/libmvfield-video.symbols
 
 # The command.
-cli_tests = tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
+cli_tests = tests/cli/encoder.tap tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
 	tests/cli/resources.tap tests/cli/search.tap tests/cli/source.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)

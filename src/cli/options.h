@@ -34,6 +34,8 @@ typedef struct cli_options {
     int64_t n_frames;
     int32_t stream;
     progress_mode progress;
+    /* With info: list the presets. */
+    int list_presets;
     /* Which options were given, by their place in the table. */
     uint64_t given;
 } cli_options;
@@ -43,5 +45,8 @@ typedef enum parse_result { PARSE_RUN, PARSE_HELP, PARSE_ERROR } parse_result;
 /* Parses what follows the command's name; says what is wrong with PARSE_ERROR, and prints the
  * help with PARSE_HELP. */
 parse_result options_parse(cli_options *options, cli_command command, int argc, char **argv);
+
+/* Prints what each preset sets. */
+void options_print_presets(void);
 
 #endif
