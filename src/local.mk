@@ -1,7 +1,7 @@
 # The public headers of libmvfield.
 mvfieldincludedir = $(includedir)/mvfield
 mvfieldinclude_HEADERS = \
-	src/mvfield/field.h src/mvfield/mvfield.h src/mvfield/picture.h src/mvfield/search.h \
+	src/mvfield/field.h src/mvfield/flow.h src/mvfield/mvfield.h src/mvfield/picture.h src/mvfield/reader.h src/mvfield/search.h \
 	src/mvfield/sink.h src/mvfield/status.h src/mvfield/version.h
 
 # What both libraries are built on; it has no state, so each carries its own hidden copy.
@@ -12,27 +12,33 @@ src_libmvf_base_la_SOURCES = \
 # The whole of libmvfield with its internal symbols, for the tests.
 noinst_LTLIBRARIES += src/libmvf_internal.la
 src_libmvf_internal_la_SOURCES = \
-	src/base/cpu.c src/base/cpu.h src/base/md5.c src/base/md5.h \
+	src/base/bytes.h src/base/cpu.c src/base/cpu.h src/base/md5.c src/base/md5.h \
 	src/base/pool.c src/base/pool.h src/base/status.c \
-	src/field/field.c src/field/record.c src/field/record.h \
+	src/field/check.c src/field/check.h src/field/field.c src/field/flow.c \
+	src/field/record.c src/field/record.h \
 	src/plane/picture.c src/plane/plane.c src/plane/plane.h \
 	src/search/config.c src/search/engine.h src/search/engine_cpu.c src/search/reference.c \
 	src/search/reference.h src/search/rule.h src/search/searcher.c \
 	src/search/assemble.c src/search/assemble.h src/search/block_search.c src/search/block_search.h \
-	src/search/guides.c src/search/merge.c src/search/merge.h src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/refine.c \
+	src/search/guides.c src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/refine.c \
 	src/search/refine.h src/search/subpel.c src/search/subpel_rule.h \
-	src/sink/sink.c src/sink/sink.h src/sink/sink_csv.c src/sink/sink_md5.c src/sink/sink_null.c
-src_libmvf_internal_la_LIBADD = src/libmvf_base.la
+	src/sink/flow_reader.c src/sink/mvf_file.h src/sink/mvf_reader.c src/sink/numpy.c \
+	src/sink/numpy.h src/sink/output.c src/sink/output.h src/sink/png.c src/sink/png.h \
+	src/sink/sink.c src/sink/sink.h src/sink/sink_csv.c src/sink/sink_flo.c src/sink/sink_jsonl.c \
+	src/sink/sink_kitti.c src/sink/sink_md5.c src/sink/sink_mvf.c src/sink/sink_npy.c \
+	src/sink/sink_npz.c src/sink/sink_null.c src/sink/sink_yuview.c src/sink/text.c \
+	src/sink/text.h src/sink/zip.c src/sink/zip.h
+src_libmvf_internal_la_LIBADD = src/libmvf_base.la $(ZLIB_LIBS)
 
 if HAVE_CUDA
 src_libmvf_internal_la_SOURCES += \
 	src/cuda/driver.c src/cuda/driver.h src/cuda/device.c src/cuda/device.h \
 	src/search/engine_cuda.c src/search/engine_cuda.h src/search/launch_cuda.c \
 	src/search/launch_cuda.h src/search/rate_cuda.c
-src_libmvf_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS) -I$(top_srcdir)/kernels
+src_libmvf_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS) $(CUDA_CFLAGS) -I$(top_srcdir)/kernels
 else
 src_libmvf_internal_la_SOURCES += src/search/engine_cuda_absent.c
-src_libmvf_internal_la_CPPFLAGS = $(AM_CPPFLAGS)
+src_libmvf_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
 endif
 
 # Interface version current:revision:age, by libtool's rules.
@@ -49,7 +55,7 @@ noinst_LTLIBRARIES += src/libmvf_video_internal.la
 src_libmvf_video_internal_la_SOURCES = \
 	src/overlay/arrows.c src/overlay/arrows.h src/overlay/canvas.c src/overlay/canvas.h \
 	src/overlay/sprite.c src/overlay/sprite.h \
-	src/video/decode.c src/video/encode.c src/video/ffmpeg.c src/video/frame.c \
+	src/video/codec_vectors.c src/video/decode.c src/video/encode.c src/video/ffmpeg.c src/video/frame.c \
 	src/video/input.c src/video/internal.h src/video/luma.c src/video/open.c \
 	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c \
 	src/video/scale.c src/video/source.c src/video/timeline.c src/video/write.h
@@ -64,7 +70,7 @@ pkgconfig_DATA += src/mvfield-video.pc
 
 bin_PROGRAMS += src/cli/mvfield
 src_cli_mvfield_SOURCES = \
-	src/cli/commands.h src/cli/extract.c src/cli/info.c src/cli/main.c src/cli/message.c \
+	src/cli/commands.h src/cli/extract.c src/cli/info.c src/cli/input.c src/cli/input.h src/cli/main.c src/cli/message.c \
 	src/cli/message.h src/cli/options.c src/cli/options.h src/cli/overlay.c src/cli/progress.c \
 	src/cli/progress.h src/cli/run.c src/cli/run.h
 src_cli_mvfield_LDADD = src/libmvfield-video.la src/libmvfield.la

@@ -20,7 +20,9 @@ EXTRA_DIST += tests/run.sh
 
 # Unit tests of the core.
 if HAVE_CMOCKA
-unit_programs = tests/unit/base tests/unit/field tests/unit/searcher tests/unit/sink
+unit_programs = \
+	tests/unit/base tests/unit/field tests/unit/flow tests/unit/mvf tests/unit/searcher \
+	tests/unit/sink
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -31,6 +33,12 @@ tests_unit_base_LDADD = $(unit_ldadd)
 tests_unit_field_SOURCES = tests/unit/field.c tests/unit/unit.h
 tests_unit_field_CFLAGS = $(unit_cflags)
 tests_unit_field_LDADD = $(unit_ldadd)
+tests_unit_flow_SOURCES = tests/unit/flow.c tests/unit/unit.h
+tests_unit_flow_CFLAGS = $(unit_cflags)
+tests_unit_flow_LDADD = $(unit_ldadd)
+tests_unit_mvf_SOURCES = tests/unit/mvf.c tests/unit/unit.h
+tests_unit_mvf_CFLAGS = $(unit_cflags)
+tests_unit_mvf_LDADD = $(unit_ldadd)
 tests_unit_searcher_SOURCES = tests/unit/searcher.c tests/unit/unit.h
 tests_unit_searcher_CFLAGS = $(unit_cflags)
 tests_unit_searcher_LDADD = $(unit_ldadd)
@@ -47,12 +55,12 @@ EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.s
 	tests/law/libmvfield-video.symbols
 
 # The command.
-cli_tests = tests/cli/encoder.tap tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
+cli_tests = tests/cli/codec.tap tests/cli/formats.tap tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
 	tests/cli/resources.tap tests/cli/search.tap tests/cli/source.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
 endif
-EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/cover_first.py tests/cli/measure.py
+EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/cover_first.py tests/cli/formats.py tests/cli/measure.py
 
 if HAVE_AVFILTER
 check_PROGRAMS += tests/cli/mestimate
@@ -76,3 +84,8 @@ tests_unit_source_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(FFMPEG_CFLAGS)
 tests_unit_source_LDADD = $(video_unit_ldadd)
 endif
 endif
+
+# Run by hand: PERFORMANCE.md says how.
+check_PROGRAMS += tests/bench_formats
+tests_bench_formats_SOURCES = tests/bench_formats.c
+tests_bench_formats_LDADD = src/libmvf_internal.la

@@ -3,7 +3,7 @@
  *
  * Little-endian, without padding:
  *   field header, 72 bytes
- *      0  int64   frame
+ *      0  int64   frame (INT64_MIN: none)
  *      8  int64   pts (INT64_MIN: none)
  *     16  int32   time base numerator, int32 denominator
  *     24  int32   width, int32 height
@@ -21,6 +21,13 @@
  *     16  uint32  cost
  *     20  int8    dir, uint8 flags, int16 ref
  *
+ * The packed form has the same size and is made to be compressed. Header and references are the
+ * same; then, for each of the ten members of a block in the order above, all blocks' values: each
+ * minus its prediction, modulo the member's width, as zigzag (0, -1, 1, -2 ... are 0, 1, 2, 3 ...),
+ * the lowest bytes of all blocks first, then their second bytes, and so on. On a grid x, y, w and h
+ * are predicted from the block's place in it (clipped to the frame); everything else from the block
+ * before, and the first block from zeros.
+ *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MVF_FIELD_RECORD_H
@@ -36,5 +43,19 @@ void mvf_record_write_header(uint8_t bytes[MVF_RECORD_HEADER_BYTES], const mvf_f
 void mvf_record_write_reference(uint8_t bytes[MVF_RECORD_REFERENCE_BYTES],
                                 const mvf_reference *reference);
 void mvf_record_write_block(uint8_t bytes[MVF_RECORD_BLOCK_BYTES], const mvf_block *block);
+
+/* The size of either form. */
+size_t mvf_record_bytes(const mvf_field *field);
+
+/* Writes mvf_record_bytes() bytes. */
+void mvf_record_write(uint8_t *bytes, const mvf_field *field);
+void mvf_record_pack(uint8_t *bytes, const mvf_field *field);
+
+/*
+ * The field that `n_bytes` bytes hold. MVF_ERROR_MEMORY, or MVF_ERROR_DATA with what is wrong in
+ * `fault`: the bytes need not come from a friend.
+ */
+mvf_status mvf_record_read(mvf_field **field, const uint8_t *bytes, size_t n_bytes, int packed,
+                           char *fault, size_t fault_size);
 
 #endif

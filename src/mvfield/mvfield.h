@@ -11,7 +11,9 @@
 #define MVFIELD_MVFIELD_H
 
 #include <mvfield/field.h>
+#include <mvfield/flow.h>
 #include <mvfield/picture.h>
+#include <mvfield/reader.h>
 #include <mvfield/search.h>
 #include <mvfield/sink.h>
 #include <mvfield/status.h>

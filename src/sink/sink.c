@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/sink.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "field/check.h"
 
-static const mvf_sink_format_ops *const formats[] = {&mvf_sink_csv, &mvf_sink_md5, &mvf_sink_null};
+static const mvf_sink_format_ops *const formats[] = {
+    &mvf_sink_csv,   &mvf_sink_jsonl,  &mvf_sink_npy, &mvf_sink_npz, &mvf_sink_flo,
+    &mvf_sink_kitti, &mvf_sink_yuview, &mvf_sink_mvf, &mvf_sink_md5, &mvf_sink_null};
 #define N_FORMATS (sizeof formats / sizeof formats[0])
 
 void mvf_sink_options_init(mvf_sink_options *options)
 {
-    *options = (mvf_sink_options){.struct_size = sizeof *options};
+    *options =
+        (mvf_sink_options){.struct_size = sizeof *options, .compression = -1, .frame_rate = {0, 1}};
 }
 
 const char *mvf_sink_format(size_t index)
@@ -35,98 +36,81 @@ static void list_formats(char *text, size_t size)
 
 static int has_extension(const char *path, const char *extension)
 {
-    size_t n = strlen(path), m = strlen(extension);
-    return n > m && !strcmp(path + n - m, extension);
+    size_t n = strlen(path), m = extension ? strlen(extension) : 0;
+    return m && n > m && !strcmp(path + n - m, extension);
 }
 
-static mvf_status find_format(const mvf_sink_format_ops **ops, const char *path,
-                              const mvf_sink_options *options)
+/* The format of the given name, or the one with the longest extension that `path` ends in. */
+static const mvf_sink_format_ops *find_format(const char *path, const char *name)
 {
+    const mvf_sink_format_ops *found = NULL;
     for (size_t i = 0; i < N_FORMATS; i++) {
-        *ops = formats[i];
-        if (options->format ? !strcmp(options->format, formats[i]->name)
-                            : formats[i]->extension && has_extension(path, formats[i]->extension))
-            return MVF_OK;
+        const mvf_sink_format_ops *ops = formats[i];
+        if (name && !strcmp(name, ops->name))
+            return ops;
+        if (!name && has_extension(path, ops->extension) &&
+            (!found || strlen(ops->extension) > strlen(found->extension)))
+            found = ops;
     }
+    return found;
+}
+
+static mvf_status choose_format(const mvf_sink_format_ops **ops, const char *path,
+                                const mvf_sink_options *options)
+{
     char names[256];
+    *ops = find_format(path, options->format);
     list_formats(names, sizeof names);
-    if (options->format)
+    if (!*ops && options->format)
         return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
                         "format \"%s\" is not known: it must be one of %s", options->format, names);
-    return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
-                    "the format cannot be told from the name \"%s\": give one of %s", path, names);
-}
-
-/* Creates the file beside its final name, under one that no other process has. */
-static mvf_status open_part(mvf_sink *sink)
-{
-    size_t size = strlen(sink->path) + 64;
-    sink->part_path = mvf_alloc_array(size, 1);
-    if (!sink->part_path)
-        return MVF_ERROR_MEMORY;
-    int file = -1;
-    errno = EEXIST;
-    for (int attempt = 0; file < 0 && errno == EEXIST && attempt < 1000; attempt++) {
-        snprintf(sink->part_path, size, "%s.%ld-%d.part", sink->path, (long)getpid(), attempt);
-        file = open(sink->part_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    }
-    if (file >= 0) {
-        sink->file = fdopen(file, "wb");
-    } else {
-        free(sink->part_path);
-        sink->part_path = NULL;
-    }
+    if (!*ops)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "the format cannot be told from the name \"%s\": give one of %s", path,
+                        names);
+    if (options->compression < -1 || options->compression > 9)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "compression %" PRId32 ": must be 0 to 9, or -1 for the format's own",
+                        options->compression);
+    if (options->compression > 0 && !(*ops)->compresses)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "format %s cannot be compressed; npz and mvf can", (*ops)->name);
+    if ((*ops)->files == MVF_SINK_FILE_A_FIELD && !strcmp(path, "-"))
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "format %s makes one file a field and cannot go to standard output",
+                        (*ops)->name);
     return MVF_OK;
 }
 
-static mvf_status open_file(mvf_sink *sink, const mvf_sink_options *options)
-{
-    struct stat existing;
-    if (!strcmp(sink->path, "-")) {
-        sink->file = stdout;
-        return MVF_OK;
-    }
-    if (!*sink->path)
-        return mvf_fail(&sink->logger, MVF_ERROR_ARGUMENT, "the output has no name");
-    int exists = stat(sink->path, &existing) == 0;
-    if (exists && S_ISDIR(existing.st_mode))
-        return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: is a directory", sink->path);
-    if (exists && S_ISREG(existing.st_mode) && !options->overwrite)
-        return mvf_fail(&sink->logger, MVF_ERROR_EXISTS,
-                        "%s: exists already (overwrite replaces it)", sink->path);
-    /* A device or a pipe cannot be renamed over: it is written in place. */
-    if (exists && !S_ISREG(existing.st_mode))
-        sink->file = fopen(sink->path, "wbe");
-    else
-        MVF_TRY(open_part(sink));
-    if (!sink->file)
-        return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: cannot be written: %s", sink->path,
-                        strerror(errno));
-    return MVF_OK;
-}
-
-static mvf_status prepare(mvf_sink *sink, const char *path, const mvf_sink_options *options)
+static mvf_status prepare(mvf_sink *sink, const char *path)
 {
     sink->state = mvf_alloc_array(1, sink->ops->state_bytes);
     sink->path = mvf_strdup(path);
     if (!sink->state || !sink->path)
         return MVF_ERROR_MEMORY;
-    if (!sink->ops->discards)
-        MVF_TRY(open_file(sink, options));
-    return sink->ops->open(sink);
+    if (sink->ops->files <= MVF_SINK_ONE_SEEKABLE_FILE)
+        MVF_TRY(mvf_output_open(&sink->output, path, sink->options.overwrite,
+                                sink->ops->files == MVF_SINK_ONE_SEEKABLE_FILE,
+                                &sink->options.logger));
+    return sink->ops->open ? sink->ops->open(sink) : MVF_OK;
 }
 
-mvf_status mvf_sink_open(mvf_sink **out, const char *path, const mvf_sink_options *options)
+mvf_status mvf_sink_open(mvf_sink **out, const char *path, const mvf_sink_options *given)
 {
+    mvf_sink_options options;
     const mvf_sink_format_ops *ops;
     *out = NULL;
-    MVF_TRY(find_format(&ops, path, options));
+    mvf_sink_options_init(&options);
+    if (given)
+        memcpy(&options, given,
+               given->struct_size < sizeof options ? given->struct_size : sizeof options);
+    MVF_TRY(choose_format(&ops, path, &options));
     mvf_sink *sink = mvf_alloc_array(1, sizeof *sink);
     if (!sink)
         return MVF_ERROR_MEMORY;
     sink->ops = ops;
-    sink->logger = options->logger;
-    mvf_status status = prepare(sink, path, options);
+    sink->options = options;
+    mvf_status status = prepare(sink, path);
     if (status != MVF_OK)
         mvf_sink_discard(&sink);
     *out = sink;
@@ -135,41 +119,44 @@ mvf_status mvf_sink_open(mvf_sink **out, const char *path, const mvf_sink_option
 
 mvf_status mvf_sink_put(mvf_sink *sink, const void *bytes, size_t n_bytes)
 {
-    if (fwrite(bytes, 1, n_bytes, sink->file) == n_bytes)
-        return MVF_OK;
-    return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: writing failed: %s",
-                    sink->file == stdout ? "standard output" : sink->path, strerror(errno));
+    return mvf_output_put(&sink->output, bytes, n_bytes);
+}
+
+mvf_status mvf_sink_open_numbered(mvf_sink *sink, const mvf_field *field)
+{
+    int64_t number = field->frame == MVF_NO_FRAME ? sink->n_fields : field->frame;
+    char *path = mvf_output_numbered_path(sink->path, number);
+    if (!path)
+        return MVF_ERROR_MEMORY;
+    mvf_status status =
+        mvf_output_open(&sink->output, path, sink->options.overwrite, 0, &sink->options.logger);
+    free(path);
+    return status;
+}
+
+mvf_status mvf_sink_refuse(mvf_sink *sink, const mvf_field *field, const char *reason)
+{
+    return mvf_fail(&sink->options.logger, MVF_ERROR_UNSUPPORTED, "%s: frame %" PRId64 ": %s",
+                    sink->path, field->frame == MVF_NO_FRAME ? sink->n_fields : field->frame,
+                    reason);
 }
 
 mvf_status mvf_sink_write(mvf_sink *sink, const mvf_field *field)
 {
-    return sink->ops->write(sink, field);
-}
-
-/* Closes the file, whose last bytes may fail to be written only now. */
-static mvf_status close_file(mvf_sink *sink)
-{
-    if (!sink->file)
-        return MVF_OK;
-    const char *name = sink->file == stdout ? "standard output" : sink->path;
-    int failed = sink->file == stdout ? fflush(stdout) : fclose(sink->file);
-    sink->file = NULL;
-    if (failed)
-        return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: writing failed: %s", name,
-                        strerror(errno));
+    char fault[256];
+    if (mvf_field_find_fault(field, fault, sizeof fault))
+        return mvf_fail(&sink->options.logger, MVF_ERROR_ARGUMENT, "field %" PRId64 ": %s",
+                        sink->n_fields, fault);
+    MVF_TRY(sink->ops->write(sink, field));
+    sink->n_fields++;
     return MVF_OK;
 }
 
 static mvf_status complete(mvf_sink *sink)
 {
-    MVF_TRY(sink->ops->finish(sink));
-    MVF_TRY(close_file(sink));
-    if (sink->part_path && rename(sink->part_path, sink->path))
-        return mvf_fail(&sink->logger, MVF_ERROR_IO, "%s: cannot be given its name: %s", sink->path,
-                        strerror(errno));
-    free(sink->part_path);
-    sink->part_path = NULL;
-    return MVF_OK;
+    if (sink->ops->finish)
+        MVF_TRY(sink->ops->finish(sink));
+    return sink->output.file ? mvf_output_close(&sink->output) : MVF_OK;
 }
 
 mvf_status mvf_sink_close(mvf_sink **slot)
@@ -188,11 +175,7 @@ void mvf_sink_discard(mvf_sink **slot)
         return;
     if (sink->state && sink->ops->release)
         sink->ops->release(sink);
-    if (sink->file && sink->file != stdout)
-        fclose(sink->file);
-    if (sink->part_path)
-        unlink(sink->part_path);
-    free(sink->part_path);
+    mvf_output_discard(&sink->output);
     free(sink->path);
     free(sink->state);
     free(sink);

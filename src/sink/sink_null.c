@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/sink.h"
 
-static mvf_status accept(mvf_sink *sink)
-{
-    (void)sink;
-    return MVF_OK;
-}
-
 static mvf_status drop(mvf_sink *sink, const mvf_field *field)
 {
     (void)sink;
@@ -15,4 +9,4 @@ static mvf_status drop(mvf_sink *sink, const mvf_field *field)
 }
 
 const mvf_sink_format_ops mvf_sink_null = {
-    .name = "null", .discards = 1, .open = accept, .write = drop, .finish = accept};
+    .name = "null", .files = MVF_SINK_NO_FILE, .write = drop};

@@ -199,8 +199,9 @@ static void test_md5(void **state)
 {
     mvf_reference reference = {3, 4};
     mvf_block blocks[] = {{.x = 1, .cost = 2}, {.x = 3, .mv_y = -4}};
-    mvf_field fields[] = {{.frame = 1, .n_references = 1, .references = &reference, .n_blocks = 2},
-                          {.frame = 2}};
+    mvf_field fields[] = {
+        {.frame = 1, .mv_scale = 4, .n_references = 1, .references = &reference, .n_blocks = 2},
+        {.frame = 2}};
     char wanted[34];
     uint8_t bytes[MVF_RECORD_HEADER_BYTES];
     mvf_md5 md5;
@@ -225,7 +226,8 @@ static void test_md5(void **state)
 
 static void test_formats(void **state)
 {
-    static const char *const wanted[] = {"csv", "md5", "null"};
+    static const char *const wanted[] = {"csv",   "jsonl",  "npy", "npz", "flo",
+                                         "kitti", "yuview", "mvf", "md5", "null"};
     (void)state;
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         size_t index = 0;
@@ -301,10 +303,10 @@ static void test_errors(void **state)
         const char *path, *format, *message;
         mvf_status status;
     } cases[] = {
-        {"a.txt", NULL, "csv, md5, null", MVF_ERROR_ARGUMENT},
-        {"csv", NULL, "csv, md5, null", MVF_ERROR_ARGUMENT},
-        {".csv", NULL, "csv, md5, null", MVF_ERROR_ARGUMENT},
-        {"a.csv", "CSV", "csv, md5, null", MVF_ERROR_ARGUMENT},
+        {"a.txt", NULL, "csv, jsonl, npy", MVF_ERROR_ARGUMENT},
+        {"csv", NULL, "csv, jsonl, npy", MVF_ERROR_ARGUMENT},
+        {".csv", NULL, "csv, jsonl, npy", MVF_ERROR_ARGUMENT},
+        {"a.csv", "CSV", "csv, jsonl, npy", MVF_ERROR_ARGUMENT},
         {"", "csv", "no name", MVF_ERROR_ARGUMENT},
         {".", "csv", "directory", MVF_ERROR_IO},
         {"no/a.csv", NULL, "No such file", MVF_ERROR_IO},

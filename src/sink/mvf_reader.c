@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <mvfield/reader.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "field/record.h"
+#include "sink/mvf_file.h"
+
+/* Deflate makes at most 1032 bytes of one. */
+#define MAX_RATIO 1032
+
+typedef struct index_entry {
+    int64_t frame;
+    uint64_t offset;
+} index_entry;
+
+typedef struct chunk_header {
+    uint32_t type, method, crc;
+    uint64_t n_bytes, n_plain_bytes;
+} chunk_header;
+
+struct mvf_reader {
+    mvf_logger logger;
+    char *path;
+    int file;
+    uint64_t n_bytes, header_bytes;
+    mvf_reader_info info;
+    index_entry *index;
+    size_t n_entries, capacity, next;
+    /* Whether the end of a file that is cut off has been reported by mvf_reader_next(). */
+    int end_reported;
+    uint8_t *stored, *plain;
+    size_t stored_capacity, plain_capacity;
+};
+
+static mvf_status damaged(const mvf_reader *reader, uint64_t offset, const char *what)
+{
+    return mvf_fail(&reader->logger, MVF_ERROR_DATA, "%s: damaged at byte %" PRIu64 ": %s",
+                    reader->path, offset, what);
+}
+
+static mvf_status read_at(const mvf_reader *reader, void *to, size_t n_bytes, uint64_t offset)
+{
+    for (size_t done = 0; done < n_bytes;) {
+        ssize_t n =
+            pread(reader->file, (uint8_t *)to + done, n_bytes - done, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return mvf_fail(&reader->logger, MVF_ERROR_IO,
+                            "%s: cannot be read at byte %" PRIu64 ": %s", reader->path,
+                            offset + done, n ? strerror(errno) : "the file has become shorter");
+        done += (size_t)n;
+    }
+    return MVF_OK;
+}
+
+static mvf_status reserve(uint8_t **buffer, size_t *capacity, uint64_t n_bytes)
+{
+    if (n_bytes <= *capacity)
+        return MVF_OK;
+    free(*buffer);
+    *capacity = 0;
+    *buffer = n_bytes <= SIZE_MAX ? malloc((size_t)n_bytes) : NULL;
+    if (!*buffer)
+        return MVF_ERROR_MEMORY;
+    *capacity = (size_t)n_bytes;
+    return MVF_OK;
+}
+
+/* Reads the header of the chunk at `offset`. MVF_ERROR_DATA with *fault set, without a message. */
+static mvf_status read_chunk_header(const mvf_reader *reader, uint64_t offset, chunk_header *chunk,
+                                    const char **fault)
+{
+    uint8_t bytes[MVF_CHUNK_HEADER_BYTES];
+    *fault = "the file ends inside a chunk";
+    if (offset > reader->n_bytes || reader->n_bytes - offset < sizeof bytes)
+        return MVF_ERROR_DATA;
+    MVF_TRY(read_at(reader, bytes, sizeof bytes, offset));
+    *chunk = (chunk_header){.type = mvf_get_le32(bytes),
+                            .method = mvf_get_le32(bytes + 4),
+                            .crc = mvf_get_le32(bytes + 24),
+                            .n_bytes = mvf_get_le64(bytes + 8),
+                            .n_plain_bytes = mvf_get_le64(bytes + 16)};
+    if (crc32(0, bytes, sizeof bytes - 4) != mvf_get_le32(bytes + 28))
+        *fault = "no chunk header, or its checksum is wrong";
+    else if (chunk->n_bytes > reader->n_bytes - offset - sizeof bytes)
+        *fault = "the file ends inside a chunk";
+    else if (chunk->method > MVF_CHUNK_PACKED)
+        *fault = "the compression is not known";
+    else if (chunk->method == MVF_CHUNK_PLAIN ? chunk->n_plain_bytes != chunk->n_bytes
+                                              : chunk->n_plain_bytes / MAX_RATIO > chunk->n_bytes)
+        *fault = "the sizes of a chunk contradict each other";
+    else
+        return MVF_OK;
+    return MVF_ERROR_DATA;
+}
+
+static mvf_status read_stored(mvf_reader *reader, uint64_t offset, const chunk_header *chunk,
+                              const char **fault)
+{
+    MVF_TRY(reserve(&reader->stored, &reader->stored_capacity, chunk->n_bytes));
+    MVF_TRY(
+        read_at(reader, reader->stored, (size_t)chunk->n_bytes, offset + MVF_CHUNK_HEADER_BYTES));
+    *fault = "the checksum of a field is wrong";
+    uLong crc = crc32_z(crc32_z(0, NULL, 0), reader->stored, (size_t)chunk->n_bytes);
+    return crc == chunk->crc ? MVF_OK : MVF_ERROR_DATA;
+}
+
+static uint64_t chunk_end(uint64_t offset, const chunk_header *chunk)
+{
+    uint64_t end = offset + MVF_CHUNK_HEADER_BYTES + chunk->n_bytes;
+    return (end + MVF_CHUNK_ALIGNMENT - 1) / MVF_CHUNK_ALIGNMENT * MVF_CHUNK_ALIGNMENT;
+}
+
+static mvf_status read_header(mvf_reader *reader)
+{
+    uint8_t bytes[MVF_FILE_FIXED_BYTES];
+    size_t n = reader->n_bytes < sizeof bytes ? (size_t)reader->n_bytes : sizeof bytes;
+    MVF_TRY(read_at(reader, bytes, n, 0));
+    if (n < MVF_FILE_MAGIC_BYTES || memcmp(bytes, MVF_FILE_MAGIC, MVF_FILE_MAGIC_BYTES))
+        return mvf_fail(&reader->logger, MVF_ERROR_DATA, "%s: is not an mvf file (at byte 0)",
+                        reader->path);
+    if (n < sizeof bytes)
+        return damaged(reader, n, "the file ends inside its header");
+    if (crc32(0, bytes, sizeof bytes - 4) != mvf_get_le32(bytes + sizeof bytes - 4))
+        return damaged(reader, 0, "the checksum of the header is wrong");
+    reader->info.version_major = mvf_get_le16(bytes + 8);
+    reader->info.version_minor = mvf_get_le16(bytes + 10);
+    reader->header_bytes = mvf_get_le32(bytes + 12);
+    reader->info.rotation = (int32_t)mvf_get_le32(bytes + 16);
+    reader->info.frame_rate.num = (int32_t)mvf_get_le32(bytes + 20);
+    reader->info.frame_rate.den = (int32_t)mvf_get_le32(bytes + 24);
+    if (reader->info.version_major != MVF_FILE_MAJOR)
+        return mvf_fail(&reader->logger, MVF_ERROR_UNSUPPORTED,
+                        "%s: is version %d.%d of the mvf format; this library reads version %d",
+                        reader->path, reader->info.version_major, reader->info.version_minor,
+                        MVF_FILE_MAJOR);
+    if (reader->header_bytes < MVF_FILE_FIXED_BYTES || reader->header_bytes % MVF_CHUNK_ALIGNMENT)
+        return damaged(reader, 12, "the size of the header is wrong");
+    return MVF_OK;
+}
+
+static mvf_status add_entry(mvf_reader *reader, int64_t frame, uint64_t offset)
+{
+    if (reader->n_entries == reader->capacity) {
+        size_t larger = reader->capacity * 2 + 256;
+        index_entry *moved = realloc(reader->index, larger * sizeof *moved);
+        if (!moved)
+            return MVF_ERROR_MEMORY;
+        reader->index = moved;
+        reader->capacity = larger;
+    }
+    reader->index[reader->n_entries++] = (index_entry){frame, offset};
+    return MVF_OK;
+}
+
+/* The index by way of the trailer. MVF_ERROR_DATA, without a message, where either is damaged. */
+static mvf_status read_index(mvf_reader *reader)
+{
+    uint8_t trailer[MVF_TRAILER_BYTES];
+    chunk_header chunk;
+    const char *fault;
+    if (reader->n_bytes < reader->header_bytes + sizeof trailer)
+        return MVF_ERROR_DATA;
+    MVF_TRY(read_at(reader, trailer, sizeof trailer, reader->n_bytes - sizeof trailer));
+    uint64_t offset = mvf_get_le64(trailer), n_fields = mvf_get_le64(trailer + 8);
+    if (mvf_get_le32(trailer + 20) != MVF_TRAILER_MAGIC ||
+        mvf_get_le32(trailer + 16) != crc32(0, trailer, 16))
+        return MVF_ERROR_DATA;
+    MVF_TRY(read_chunk_header(reader, offset, &chunk, &fault));
+    if (chunk.type != MVF_CHUNK_INDEX || chunk.method != MVF_CHUNK_PLAIN ||
+        chunk.n_bytes % MVF_INDEX_ENTRY_BYTES || chunk.n_bytes / MVF_INDEX_ENTRY_BYTES != n_fields)
+        return MVF_ERROR_DATA;
+    MVF_TRY(read_stored(reader, offset, &chunk, &fault));
+    for (uint64_t i = 0; i < n_fields; i++) {
+        const uint8_t *entry = reader->stored + i * MVF_INDEX_ENTRY_BYTES;
+        MVF_TRY(add_entry(reader, (int64_t)mvf_get_le64(entry), mvf_get_le64(entry + 16)));
+    }
+    reader->info.is_complete = 1;
+    return MVF_OK;
+}
+
+/* The frame index that the record in reader->stored starts with. */
+static int peek_frame(const mvf_reader *reader, const chunk_header *chunk, int64_t *frame)
+{
+    uint8_t bytes[8];
+    z_stream inflater = {.next_in = reader->stored,
+                         .avail_in = chunk->n_bytes > 4096 ? 4096 : (uInt)chunk->n_bytes,
+                         .next_out = bytes,
+                         .avail_out = sizeof bytes};
+    if (chunk->method == MVF_CHUNK_PLAIN) {
+        if (chunk->n_bytes < sizeof bytes)
+            return 0;
+        memcpy(bytes, reader->stored, sizeof bytes);
+    } else {
+        if (inflateInit(&inflater) != Z_OK)
+            return 0;
+        inflate(&inflater, Z_SYNC_FLUSH);
+        inflateEnd(&inflater);
+        if (inflater.avail_out)
+            return 0;
+    }
+    *frame = (int64_t)mvf_get_le64(bytes);
+    return 1;
+}
+
+/* Finds the fields of a file without an index, one after the other up to the first damage. */
+static mvf_status scan_fields(mvf_reader *reader)
+{
+    uint64_t offset = reader->header_bytes;
+    const char *fault = "the file ends without its index";
+    reader->n_entries = 0;
+    while (offset < reader->n_bytes) {
+        chunk_header chunk;
+        int64_t frame;
+        mvf_status status = read_chunk_header(reader, offset, &chunk, &fault);
+        if (status == MVF_OK && chunk.type != MVF_CHUNK_FIELD) {
+            fault = "the index is damaged";
+            break;
+        }
+        if (status == MVF_OK)
+            status = read_stored(reader, offset, &chunk, &fault);
+        if (status == MVF_ERROR_DATA || (status == MVF_OK && !peek_frame(reader, &chunk, &frame)))
+            break;
+        MVF_TRY(status);
+        MVF_TRY(add_entry(reader, frame, offset));
+        offset = chunk_end(offset, &chunk);
+        fault = "the file ends without its index";
+    }
+    if (offset > reader->n_bytes)
+        offset = reader->n_bytes;
+    reader->info.damage_offset = (int64_t)offset;
+    mvf_log(&reader->logger, MVF_LOG_WARNING,
+            "%s: damaged at byte %" PRIu64 " of %" PRIu64 ": %s; the %zu fields before that are "
+            "whole, and what may have followed is missing",
+            reader->path, offset, reader->n_bytes, fault, reader->n_entries);
+    return MVF_OK;
+}
+
+static mvf_status open_file(mvf_reader *reader)
+{
+    struct stat info;
+    reader->file = open(reader->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (reader->file < 0)
+        return mvf_fail(&reader->logger, MVF_ERROR_IO, "%s: cannot be opened: %s", reader->path,
+                        strerror(errno));
+    if (fstat(reader->file, &info) || !S_ISREG(info.st_mode))
+        return mvf_fail(&reader->logger, MVF_ERROR_IO, "%s: is not a regular file", reader->path);
+    reader->n_bytes = (uint64_t)info.st_size;
+    reader->info.file_bytes = info.st_size;
+    MVF_TRY(read_header(reader));
+    mvf_status status = read_index(reader);
+    return status == MVF_ERROR_DATA ? scan_fields(reader) : status;
+}
+
+static void fill_info(mvf_reader *reader)
+{
+    size_t n = reader->n_entries;
+    reader->info.n_fields = (int64_t)n;
+    reader->info.first_frame = n ? reader->index[0].frame : MVF_NO_FRAME;
+    reader->info.last_frame = n ? reader->index[n - 1].frame : MVF_NO_FRAME;
+}
+
+mvf_status mvf_reader_open(mvf_reader **out, const char *path, const mvf_logger *logger)
+{
+    *out = NULL;
+    mvf_reader *reader = mvf_alloc_array(1, sizeof *reader);
+    if (!reader)
+        return MVF_ERROR_MEMORY;
+    reader->file = -1;
+    reader->info.damage_offset = -1;
+    if (logger)
+        reader->logger = *logger;
+    reader->path = mvf_strdup(path);
+    mvf_status status = reader->path ? open_file(reader) : MVF_ERROR_MEMORY;
+    fill_info(reader);
+    if (status != MVF_OK)
+        mvf_reader_close(&reader);
+    *out = reader;
+    return status;
+}
+
+void mvf_reader_get_info(const mvf_reader *reader, mvf_reader_info *info)
+{
+    size_t n = info->struct_size < sizeof *info ? info->struct_size : sizeof *info;
+    if (n > sizeof n)
+        memcpy((uint8_t *)info + sizeof n, (const uint8_t *)&reader->info + sizeof n, n - sizeof n);
+}
+
+int64_t mvf_reader_count(const mvf_reader *reader)
+{
+    return (int64_t)reader->n_entries;
+}
+
+static mvf_status inflate_record(mvf_reader *reader, const chunk_header *chunk, const char **fault)
+{
+    uLongf n_bytes = (uLongf)chunk->n_plain_bytes;
+    MVF_TRY(reserve(&reader->plain, &reader->plain_capacity, chunk->n_plain_bytes + 1));
+    *fault = "a compressed field cannot be expanded";
+    int result = uncompress(reader->plain, &n_bytes, reader->stored, (uLong)chunk->n_bytes);
+    if (result == Z_MEM_ERROR)
+        return MVF_ERROR_MEMORY;
+    return result == Z_OK && n_bytes == chunk->n_plain_bytes ? MVF_OK : MVF_ERROR_DATA;
+}
+
+static mvf_status read_field(mvf_reader *reader, uint64_t offset, mvf_field **field)
+{
+    chunk_header chunk;
+    char text[256];
+    const char *fault;
+    mvf_status status = read_chunk_header(reader, offset, &chunk, &fault);
+    if (status == MVF_OK && chunk.type != MVF_CHUNK_FIELD) {
+        fault = "the index points to something that is not a field";
+        status = MVF_ERROR_DATA;
+    }
+    if (status == MVF_OK)
+        status = read_stored(reader, offset, &chunk, &fault);
+    int packed = status == MVF_OK && chunk.method == MVF_CHUNK_PACKED;
+    if (packed)
+        status = inflate_record(reader, &chunk, &fault);
+    if (status == MVF_OK) {
+        fault = text;
+        status = mvf_record_read(field, packed ? reader->plain : reader->stored,
+                                 (size_t)chunk.n_plain_bytes, packed, text, sizeof text);
+    }
+    return status == MVF_ERROR_DATA ? damaged(reader, offset, fault) : status;
+}
+
+mvf_status mvf_reader_next(mvf_reader *reader, mvf_field **field)
+{
+    *field = NULL;
+    if (reader->next < reader->n_entries)
+        return read_field(reader, reader->index[reader->next++].offset, field);
+    if (reader->info.is_complete || reader->end_reported)
+        return MVF_EOF;
+    reader->end_reported = 1;
+    return mvf_fail(&reader->logger, MVF_ERROR_DATA,
+                    "%s: damaged at byte %" PRId64 ": the fields from there on are missing",
+                    reader->path, reader->info.damage_offset);
+}
+
+mvf_status mvf_reader_seek(mvf_reader *reader, int64_t frame)
+{
+    for (size_t i = 0; i < reader->n_entries; i++)
+        if (reader->index[i].frame == frame) {
+            reader->next = i;
+            return MVF_OK;
+        }
+    return MVF_ERROR_ARGUMENT;
+}
+
+mvf_status mvf_reader_seek_index(mvf_reader *reader, int64_t index)
+{
+    if (index < 0 || (uint64_t)index > reader->n_entries)
+        return MVF_ERROR_ARGUMENT;
+    reader->next = (size_t)index;
+    return MVF_OK;
+}
+
+int32_t mvf_reader_probe(const char *path)
+{
+    uint8_t bytes[MVF_FILE_MAGIC_BYTES];
+    struct stat info;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return 0;
+    int is_mvf = !fstat(file, &info) && S_ISREG(info.st_mode) &&
+                 pread(file, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes &&
+                 !memcmp(bytes, MVF_FILE_MAGIC, sizeof bytes);
+    close(file);
+    return is_mvf;
+}
+
+void mvf_reader_close(mvf_reader **slot)
+{
+    mvf_reader *reader = *slot;
+    if (!reader)
+        return;
+    if (reader->file >= 0)
+        close(reader->file);
+    free(reader->path);
+    free(reader->index);
+    free(reader->stored);
+    free(reader->plain);
+    free(reader);
+    *slot = NULL;
+}

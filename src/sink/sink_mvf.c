@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "field/record.h"
+#include "sink/mvf_file.h"
+#include "sink/sink.h"
+
+static const char description[MVF_FILE_HEADER_BYTES - MVF_FILE_FIXED_BYTES] =
+    "mvf 1.0: vectors from a block to its prediction in the reference; x right, y down; unit "
+    "1/mv_scale px\n";
+
+typedef struct index_entry {
+    int64_t frame, pts;
+    uint64_t offset;
+} index_entry;
+
+typedef struct mvf_state {
+    uint64_t offset;
+    index_entry *index;
+    size_t n_entries, index_capacity;
+    uint8_t *record, *packed;
+    size_t record_capacity, packed_capacity;
+} mvf_state;
+
+static mvf_status put(mvf_sink *sink, const void *bytes, size_t n_bytes)
+{
+    ((mvf_state *)sink->state)->offset += n_bytes;
+    return mvf_sink_put(sink, bytes, n_bytes);
+}
+
+static mvf_status write_header(mvf_sink *sink)
+{
+    uint8_t bytes[MVF_FILE_HEADER_BYTES] = {0};
+    const mvf_sink_options *options = &sink->options;
+    memcpy(bytes, MVF_FILE_MAGIC, MVF_FILE_MAGIC_BYTES);
+    uint8_t *to = mvf_put_le(bytes + MVF_FILE_MAGIC_BYTES, MVF_FILE_MAJOR, 2);
+    to = mvf_put_le(to, MVF_FILE_MINOR, 2);
+    to = mvf_put_le(to, MVF_FILE_HEADER_BYTES, 4);
+    to = mvf_put_le(to, (uint32_t)options->rotation, 4);
+    to = mvf_put_le(to, (uint32_t)options->frame_rate.num, 4);
+    mvf_put_le(to, (uint32_t)options->frame_rate.den, 4);
+    mvf_put_le(bytes + MVF_FILE_FIXED_BYTES - 4, crc32(0, bytes, MVF_FILE_FIXED_BYTES - 4), 4);
+    memcpy(bytes + MVF_FILE_FIXED_BYTES, description, sizeof description);
+    return put(sink, bytes, sizeof bytes);
+}
+
+static mvf_status reserve(uint8_t **buffer, size_t *capacity, size_t n_bytes)
+{
+    if (n_bytes <= *capacity)
+        return MVF_OK;
+    free(*buffer);
+    *capacity = 0;
+    *buffer = malloc(n_bytes);
+    if (!*buffer)
+        return MVF_ERROR_MEMORY;
+    *capacity = n_bytes;
+    return MVF_OK;
+}
+
+static uLong checksum(const uint8_t *bytes, size_t n_bytes)
+{
+    return crc32_z(crc32_z(0, NULL, 0), bytes, n_bytes);
+}
+
+static mvf_status write_chunk(mvf_sink *sink, uint32_t type, uint32_t method, const uint8_t *bytes,
+                              size_t n_bytes, size_t n_plain_bytes)
+{
+    static const uint8_t padding[MVF_CHUNK_ALIGNMENT];
+    uint8_t head[MVF_CHUNK_HEADER_BYTES];
+    uint8_t *to = mvf_put_le(head, type, 4);
+    to = mvf_put_le(to, method, 4);
+    to = mvf_put_le(to, n_bytes, 8);
+    to = mvf_put_le(to, n_plain_bytes, 8);
+    to = mvf_put_le(to, checksum(bytes, n_bytes), 4);
+    mvf_put_le(to, crc32(0, head, MVF_CHUNK_HEADER_BYTES - 4), 4);
+    MVF_TRY(put(sink, head, sizeof head));
+    MVF_TRY(put(sink, bytes, n_bytes));
+    size_t over = n_bytes % MVF_CHUNK_ALIGNMENT;
+    return over ? put(sink, padding, MVF_CHUNK_ALIGNMENT - over) : MVF_OK;
+}
+
+static mvf_status note_field(mvf_state *state, const mvf_field *field)
+{
+    if (state->n_entries == state->index_capacity) {
+        size_t larger = state->index_capacity * 2 + 256;
+        index_entry *moved = realloc(state->index, larger * sizeof *moved);
+        if (!moved)
+            return MVF_ERROR_MEMORY;
+        state->index = moved;
+        state->index_capacity = larger;
+    }
+    state->index[state->n_entries++] = (index_entry){field->frame, field->pts, state->offset};
+    return MVF_OK;
+}
+
+static mvf_status write_packed(mvf_sink *sink, const mvf_field *field, size_t n_bytes)
+{
+    mvf_state *state = sink->state;
+    uLong n_packed = compressBound((uLong)n_bytes);
+    mvf_record_pack(state->record, field);
+    MVF_TRY(reserve(&state->packed, &state->packed_capacity, n_packed));
+    if (compress2(state->packed, &n_packed, state->record, (uLong)n_bytes,
+                  sink->options.compression) != Z_OK)
+        return MVF_ERROR_MEMORY;
+    return write_chunk(sink, MVF_CHUNK_FIELD, MVF_CHUNK_PACKED, state->packed, n_packed, n_bytes);
+}
+
+static mvf_status write_field(mvf_sink *sink, const mvf_field *field)
+{
+    mvf_state *state = sink->state;
+    size_t n_bytes = mvf_record_bytes(field);
+    MVF_TRY(note_field(state, field));
+    MVF_TRY(reserve(&state->record, &state->record_capacity, n_bytes));
+    if (sink->options.compression > 0) {
+        MVF_TRY(write_packed(sink, field, n_bytes));
+    } else {
+        mvf_record_write(state->record, field);
+        MVF_TRY(
+            write_chunk(sink, MVF_CHUNK_FIELD, MVF_CHUNK_PLAIN, state->record, n_bytes, n_bytes));
+    }
+    return mvf_output_flush(&sink->output);
+}
+
+static mvf_status write_index(mvf_sink *sink)
+{
+    mvf_state *state = sink->state;
+    uint64_t offset = state->offset;
+    size_t n_bytes = state->n_entries * MVF_INDEX_ENTRY_BYTES;
+    MVF_TRY(reserve(&state->record, &state->record_capacity, n_bytes + 1));
+    uint8_t *to = state->record;
+    for (size_t i = 0; i < state->n_entries; i++) {
+        to = mvf_put_le(to, (uint64_t)state->index[i].frame, 8);
+        to = mvf_put_le(to, (uint64_t)state->index[i].pts, 8);
+        to = mvf_put_le(to, state->index[i].offset, 8);
+    }
+    MVF_TRY(write_chunk(sink, MVF_CHUNK_INDEX, MVF_CHUNK_PLAIN, state->record, n_bytes, n_bytes));
+    uint8_t trailer[MVF_TRAILER_BYTES];
+    to = mvf_put_le(trailer, offset, 8);
+    to = mvf_put_le(to, state->n_entries, 8);
+    to = mvf_put_le(to, crc32(0, trailer, 16), 4);
+    mvf_put_le(to, MVF_TRAILER_MAGIC, 4);
+    return put(sink, trailer, sizeof trailer);
+}
+
+static void release(mvf_sink *sink)
+{
+    mvf_state *state = sink->state;
+    free(state->index);
+    free(state->record);
+    free(state->packed);
+}
+
+const mvf_sink_format_ops mvf_sink_mvf = {.name = "mvf",
+                                          .extension = ".mvf",
+                                          .state_bytes = sizeof(mvf_state),
+                                          .compresses = 1,
+                                          .open = write_header,
+                                          .write = write_field,
+                                          .finish = write_index,
+                                          .release = release};

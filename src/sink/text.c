@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/text.h"
+
+#include <string.h>
+
+static char *put_uint(char *to, uint64_t value)
+{
+    char digits[20];
+    int n = 0;
+    do {
+        digits[n++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    while (n)
+        *to++ = digits[--n];
+    return to;
+}
+
+static uint64_t magnitude(int64_t value)
+{
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+char *mvf_text_int(char *to, int64_t value)
+{
+    if (value < 0)
+        *to++ = '-';
+    /* Most numbers of a field are small, and 32-bit division is several times faster. */
+    if (magnitude(value) > UINT32_MAX)
+        return put_uint(to, magnitude(value));
+    char digits[10];
+    int n = 0;
+    uint32_t rest = (uint32_t)magnitude(value);
+    do {
+        digits[n++] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    while (n)
+        *to++ = digits[--n];
+    return to;
+}
+
+char *mvf_text_decimal(char *to, int64_t scaled, int n_digits)
+{
+    uint64_t unit = 1, value = magnitude(scaled);
+    for (int i = 0; i < n_digits; i++)
+        unit *= 10;
+    if (scaled < 0)
+        *to++ = '-';
+    to = put_uint(to, value / unit);
+    *to++ = '.';
+    for (uint64_t rest = value % unit; unit > 1; rest %= unit) {
+        unit /= 10;
+        *to++ = (char)('0' + rest / unit);
+    }
+    return to;
+}
+
+char *mvf_text_vector(char *to, int32_t mv, int32_t scale)
+{
+    int n_digits = 0;
+    int64_t scaled = mv;
+    if (mv % scale == 0)
+        return mvf_text_int(to, mv / scale);
+    for (int32_t s = scale; s > 1; s /= 2, n_digits++)
+        scaled *= 5;
+    to = mvf_text_decimal(to, scaled, n_digits);
+    while (to[-1] == '0')
+        to--;
+    return to;
+}
+
+char *mvf_text_time(char *to, int64_t pts, mvf_rational time_base)
+{
+    if (pts == MVF_NO_PTS || time_base.num <= 0 || time_base.den <= 0)
+        return to;
+    __int128 scaled = (__int128)pts * time_base.num * 1000000, half = time_base.den / 2;
+    __int128 micro = (scaled < 0 ? scaled - half : scaled + half) / time_base.den;
+    if (micro > INT64_MAX || micro < -INT64_MAX)
+        return to;
+    return mvf_text_decimal(to, (int64_t)micro, 6);
+}
+
+char *mvf_text_string(char *to, const char *text)
+{
+    size_t n = strlen(text);
+    memcpy(to, text, n);
+    return to + n;
+}
