@@ -22,6 +22,8 @@ typedef enum reference_choice {
     REFERENCE_BOTH = REFERENCE_PREVIOUS | REFERENCE_NEXT
 } reference_choice;
 
+typedef enum vectors_choice { VECTORS_SEARCH, VECTORS_CODEC } vectors_choice;
+
 typedef struct cli_options {
     const char *input;
     const char *output;
@@ -32,21 +34,27 @@ typedef struct cli_options {
     int64_t first_frame;
     /* INT64_MAX: all. */
     int64_t n_frames;
+    /* Of these frames, one in so many. */
+    int64_t every;
+    vectors_choice vectors;
+    /* As in mvf_sink_options. */
+    int32_t compression;
     int32_t stream;
     progress_mode progress;
-    /* With info: list the presets. */
-    int list_presets;
     /* Which options were given, by their place in the table. */
     uint64_t given;
 } cli_options;
 
 typedef enum parse_result { PARSE_RUN, PARSE_HELP, PARSE_ERROR } parse_result;
 
+/* Where the fields come from instead of a search, so that some options do nothing. */
+typedef enum idle_case { IDLE_WITH_CODEC, IDLE_WITH_MVF } idle_case;
+
+/* The name of a given option that does nothing then, or NULL. */
+const char *options_find_idle(const cli_options *options, idle_case which);
+
 /* Parses what follows the command's name; says what is wrong with PARSE_ERROR, and prints the
  * help with PARSE_HELP. */
 parse_result options_parse(cli_options *options, cli_command command, int argc, char **argv);
-
-/* Prints what each preset sets. */
-void options_print_presets(void);
 
 #endif

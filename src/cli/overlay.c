@@ -27,7 +27,7 @@ int command_overlay(const cli_options *options)
     if (status == MVF_OK)
         status = open_overlay(&overlay, source, options);
     if (status == MVF_OK)
-        status = run_search(source, options, draw_field, overlay);
+        status = run_fields(source, options, draw_field, overlay);
     int interrupted = status == MVF_ERROR_INTERRUPTED && overlay;
     if (status == MVF_OK || interrupted) {
         mvf_status closed = mvf_overlay_close(&overlay);

@@ -38,6 +38,7 @@ mvf_status run_open_source(mvf_source **source, const cli_options *options, int 
     source_options.stream = options->stream;
     source_options.threads = options->search.threads;
     source_options.keep_other_streams = keep_other_streams;
+    source_options.codec_vectors = options->vectors == VECTORS_CODEC;
     source_options.interrupt = run_interrupted;
     source_options.logger = message_logger();
     return mvf_source_open(source, options->input, &source_options);
@@ -104,6 +105,8 @@ static mvf_status deliver(run_state *state)
         field->opaque = NULL;
         if (mvf_frame_is_damaged(frame->frame))
             field->flags |= MVF_FIELD_DAMAGED;
+        if (mvf_frame_is_key(frame->frame))
+            field->flags |= MVF_FIELD_KEY;
         status = state->consume(state->opaque, frame->frame, field);
         mvf_field_free(&field);
         free_frame(frame);
@@ -188,16 +191,24 @@ static mvf_status submit(run_state *state, const run_frame *next)
     return deliver(state);
 }
 
-static int is_wanted(const cli_options *options, int64_t frame)
+int64_t run_end(const cli_options *options)
 {
-    return frame >= options->first_frame && frame - options->first_frame < options->n_frames;
+    int64_t most = (INT64_MAX - options->first_frame) / options->every;
+    return options->n_frames > most ? INT64_MAX
+                                    : options->first_frame + options->n_frames * options->every;
+}
+
+int run_is_wanted(const cli_options *options, int64_t frame)
+{
+    return frame >= options->first_frame && frame < run_end(options) &&
+           (frame - options->first_frame) % options->every == 0;
 }
 
 /* Moves on by one frame; `next` may be NULL at the end. Takes ownership of `next`. */
 static mvf_status advance(run_state *state, run_frame *next)
 {
     mvf_status status = MVF_OK;
-    if (state->current && is_wanted(state->options, state->current->picture.frame))
+    if (state->current && run_is_wanted(state->options, state->current->picture.frame))
         status = submit(state, next);
     free_frame(state->previous);
     state->previous = state->current;
@@ -208,9 +219,7 @@ static mvf_status advance(run_state *state, run_frame *next)
 static mvf_status read_all(mvf_source *source, run_state *state)
 {
     const cli_options *options = state->options;
-    int64_t end = options->n_frames > INT64_MAX - options->first_frame
-                      ? INT64_MAX
-                      : options->first_frame + options->n_frames;
+    int64_t end = run_end(options);
     for (int64_t index = 0;; index++) {
         run_frame *next = NULL;
         /* The frame after the last wanted one serves as its reference only if asked for. */
@@ -229,14 +238,18 @@ static mvf_status read_all(mvf_source *source, run_state *state)
     }
 }
 
+static int64_t expected_frames(const mvf_source *source, const cli_options *options)
+{
+    int64_t n = mvf_source_get_info(source)->frame_count_hint;
+    return n < options->n_frames ? n : options->n_frames;
+}
+
 mvf_status run_search(mvf_source *source, const cli_options *options, run_consumer consume,
                       void *opaque)
 {
     run_state state = {
         .options = options, .consume = consume, .opaque = opaque, .search = options->search};
-    int64_t n_expected = mvf_source_get_info(source)->frame_count_hint;
-    progress_start(options->progress,
-                   n_expected < options->n_frames ? n_expected : options->n_frames);
+    progress_start(options->progress, expected_frames(source, options));
     mvf_status status = read_all(source, &state);
     /* What was submitted before a signal still belongs to the output. */
     if (status == MVF_OK || status == MVF_ERROR_INTERRUPTED) {
@@ -257,6 +270,42 @@ mvf_status run_search(mvf_source *source, const cli_options *options, run_consum
     }
     mvf_searcher_close(&state.searcher);
     return status;
+}
+
+static mvf_status take_codec_field(mvf_frame *frame, run_consumer consume, void *opaque)
+{
+    mvf_field *field;
+    mvf_logger logger = message_logger();
+    mvf_status status = mvf_frame_get_codec_field(frame, &field, &logger);
+    if (status == MVF_OK)
+        status = consume(opaque, frame, field);
+    mvf_field_free(&field);
+    return status;
+}
+
+static mvf_status run_codec(mvf_source *source, const cli_options *options, run_consumer consume,
+                            void *opaque)
+{
+    mvf_status status = MVF_OK;
+    int64_t end = run_end(options);
+    progress_start(options->progress, expected_frames(source, options));
+    for (int64_t index = 0; index < end && status == MVF_OK; index++) {
+        mvf_frame *frame = NULL;
+        status = run_interrupted(NULL) ? MVF_ERROR_INTERRUPTED : mvf_source_read(source, &frame);
+        if (status == MVF_OK && run_is_wanted(options, index))
+            status = take_codec_field(frame, consume, opaque);
+        mvf_frame_free(&frame);
+        progress_update(index + 1);
+    }
+    progress_clear();
+    return status == MVF_EOF ? MVF_OK : status;
+}
+
+mvf_status run_fields(mvf_source *source, const cli_options *options, run_consumer consume,
+                      void *opaque)
+{
+    return options->vectors == VECTORS_CODEC ? run_codec(source, options, consume, opaque)
+                                             : run_search(source, options, consume, opaque);
 }
 
 int run_report(const mvf_source *source, const cli_options *options, mvf_status status)

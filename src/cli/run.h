@@ -21,6 +21,15 @@ int run_interrupted(void *opaque);
 /* Opens the input that the options name. */
 mvf_status run_open_source(mvf_source **source, const cli_options *options, int keep_other_streams);
 
+/* Whether the options ask for the frame's field, and the first frame after all of those. */
+int run_is_wanted(const cli_options *options, int64_t frame);
+int64_t run_end(const cli_options *options);
+
+/* The fields of the frames that the options ask for: searched, or the codec's.
+ * MVF_ERROR_INTERRUPTED after a signal. */
+mvf_status run_fields(mvf_source *source, const cli_options *options, run_consumer consume,
+                      void *opaque);
+
 /* Searches the frames that the options ask for. MVF_ERROR_INTERRUPTED after a signal. */
 mvf_status run_search(mvf_source *source, const cli_options *options, run_consumer consume,
                       void *opaque);

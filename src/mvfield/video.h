@@ -33,6 +33,10 @@ typedef struct mvf_source_options {
     mvf_interrupt_callback interrupt;
     void *interrupt_opaque;
     mvf_logger logger;
+    /* Have the decoder export the codec's own vectors, which costs it some speed, for
+     * mvf_frame_get_codec_field(). Default 0. With a codec whose decoder exports none,
+     * mvf_source_read() soon fails: MVF_ERROR_UNSUPPORTED. */
+    int32_t codec_vectors;
 } mvf_source_options;
 
 MVF_API void mvf_source_options_init(mvf_source_options *options);
@@ -78,7 +82,8 @@ MVF_API const mvf_source_info *mvf_source_get_info(const mvf_source *source);
  * Reads the next frame in presentation order; the caller owns it, and its samples stay where the
  * decoder put them. Goes on past damage, which is counted. MVF_EOF after the last frame, when the
  * decoder has been drained; MVF_ERROR_DATA instead if there was no frame at all. MVF_ERROR_MEMORY,
- * MVF_ERROR_INTERRUPTED. After any of these, each further call returns the same.
+ * MVF_ERROR_INTERRUPTED; MVF_ERROR_UNSUPPORTED (codec_vectors). After any of these, each further
+ * call returns the same.
  */
 MVF_API mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame);
 
@@ -113,6 +118,30 @@ MVF_API mvf_status mvf_frame_get_picture(mvf_frame *frame, mvf_picture *picture,
 
 /* Non-zero: the decoder marked the frame as damaged. */
 MVF_API int32_t mvf_frame_is_damaged(const mvf_frame *frame);
+
+/* Non-zero: the decoder could start at this frame. */
+MVF_API int32_t mvf_frame_is_key(const mvf_frame *frame);
+
+/*
+ * The vectors that the codec coded the frame with, as FFmpeg exports them; the source was opened
+ * with codec_vectors. A frame that has none (each I frame) gives a field without blocks.
+ *
+ * One block a vector, in the decoder's order; a block predicted from both sides has two. x and y
+ * are the block's corner (FFmpeg's dst is its centre), w and h what of it is inside the frame,
+ * which may be nothing in the rows that the codec adds below the picture. Vectors are exact, in the
+ * codec's own unit (mv_scale 2, 4 or 8). dir is the side that the reference is on, as far as the
+ * codec tells: H.264 and MPEG give the reference list, of which list 0 counts as the past. Which
+ * frame it is remains unknown: ref is -1. There is no cost (0). Intra blocks are not there at all.
+ *
+ * What FFmpeg does not tell: H.264 partitions below 8 x 8 (the 8 x 8 block then has the vector of
+ * its first part), and fields of interlaced frames (in macroblocks coded as fields, the y of 16 x 8
+ * and 8 x 16 vectors is scaled to frame lines, that of other sizes is not).
+ *
+ * The caller owns *field. MVF_ERROR_DATA (vectors without a usable unit), MVF_ERROR_MEMORY.
+ * `logger` may be NULL.
+ */
+MVF_API mvf_status mvf_frame_get_codec_field(const mvf_frame *frame, mvf_field **field,
+                                             const mvf_logger *logger);
 
 /* FFmpeg's frame, owned by `frame`. */
 MVF_API struct AVFrame *mvf_frame_get_avframe(mvf_frame *frame);

@@ -22,9 +22,9 @@ mvf_frame *mvf_frame_alloc(AVFrame *av, AVBufferRef *converter)
     return frame;
 }
 
-static mvf_picture_type picture_type(const AVFrame *frame)
+mvf_picture_type mvf_picture_type_from_av(enum AVPictureType type)
 {
-    switch (frame->pict_type) {
+    switch (type) {
     case AV_PICTURE_TYPE_I:
     case AV_PICTURE_TYPE_SI:
     case AV_PICTURE_TYPE_BI:
@@ -52,7 +52,7 @@ mvf_status mvf_frame_get_picture(mvf_frame *frame, mvf_picture *picture, int32_t
     mvf_picture_init(picture);
     picture->data = luma->data[0];
     picture->stride_bytes = luma->linesize[0];
-    picture->type = picture_type(frame->av);
+    picture->type = mvf_picture_type_from_av(frame->av->pict_type);
     picture->frame = frame->index;
     picture->pts = frame->pts;
     picture->time_base = (mvf_rational){frame->time_base.num, frame->time_base.den};
@@ -65,6 +65,15 @@ mvf_status mvf_frame_get_picture(mvf_frame *frame, mvf_picture *picture, int32_t
 int32_t mvf_frame_is_damaged(const mvf_frame *frame)
 {
     return frame->damaged;
+}
+
+int32_t mvf_frame_is_key(const mvf_frame *frame)
+{
+#ifdef AV_FRAME_FLAG_KEY
+    return (frame->av->flags & AV_FRAME_FLAG_KEY) != 0;
+#else
+    return frame->av->key_frame != 0;
+#endif
 }
 
 struct AVFrame *mvf_frame_get_avframe(mvf_frame *frame)

@@ -108,10 +108,13 @@ struct mvf_frame {
     int64_t pts;
     AVRational time_base;
     int32_t damaged;
+    enum AVCodecID codec;
 };
 
 /* Takes over what `av` refers to. */
 mvf_frame *mvf_frame_alloc(AVFrame *av, AVBufferRef *converter);
+
+mvf_picture_type mvf_picture_type_from_av(enum AVPictureType type);
 
 /* packets.c: packets of other streams on their way from a source to an overlay. */
 
@@ -149,6 +152,8 @@ struct mvf_source {
     mvf_decoder decoder;
     /* Packets of the stream, runs of failed reads, and failed reads in a row. */
     int64_t n_packets, n_read_errors;
+    /* Whether a frame came with codec vectors. */
+    int has_vectors;
     int read_errors;
     int last_packet_cut;
     mvf_status ended;
@@ -157,6 +162,12 @@ struct mvf_source {
     atomic_int at_end;
     atomic_int interrupted;
 };
+
+/* codec_vectors.c */
+
+/* Looks at a frame as it is taken, or at the end (NULL): MVF_ERROR_UNSUPPORTED, with a message,
+ * once it is clear that vectors were asked for and the decoder exports none. */
+mvf_status mvf_codec_vectors_watch(mvf_source *source, const AVFrame *frame);
 
 /* open.c */
 

@@ -199,6 +199,12 @@ static int open_codec(mvf_source *source, const AVCodec *decoder)
         return error;
     source->codec->pkt_timebase = source->stream->time_base;
     source->codec->thread_count = source->options.threads;
+    if (source->options.codec_vectors) {
+        source->codec->export_side_data |= AV_CODEC_EXPORT_DATA_MVS;
+        /* With frame threads, H.264 frames come out while another thread still decodes them, and
+         * then lack some of their vectors. */
+        source->codec->thread_type = FF_THREAD_SLICE;
+    }
     return avcodec_open2(source->codec, decoder, NULL);
 }
 

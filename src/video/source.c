@@ -177,6 +177,7 @@ static mvf_status take_frame(mvf_source *source, mvf_frame **frame)
     taken->pts = pts != AV_NOPTS_VALUE ? pts : MVF_NO_PTS;
     taken->time_base = source->stream->time_base;
     taken->damaged = damaged;
+    taken->codec = source->stream->codecpar->codec_id;
     source->report.damaged_frames += damaged;
     if (damaged && source->report.first_damage == MVF_NO_FRAME)
         source->report.first_damage = taken->index;
@@ -186,8 +187,10 @@ static mvf_status take_frame(mvf_source *source, mvf_frame **frame)
 
 static mvf_status end_stream(mvf_source *source)
 {
-    if (source->report.frames > 0)
+    if (source->report.frames > 0) {
+        MVF_TRY(mvf_codec_vectors_watch(source, NULL));
         return MVF_EOF;
+    }
     int needs_seeking = strstr(source->info.container, "mp4") && source->n_packets == 0 &&
                         source->format->pb && !source->format->pb->seekable;
     return mvf_fail(&source->options.logger, MVF_ERROR_DATA,
@@ -204,8 +207,13 @@ mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame)
         return source->ended;
     int error = mvf_decoder_next(&source->decoder, source->received);
     note_refused(source);
-    if (error >= 0)
-        return take_frame(source, frame);
+    if (error >= 0) {
+        source->ended = mvf_codec_vectors_watch(source, source->received);
+        if (source->ended == MVF_OK)
+            return take_frame(source, frame);
+        av_frame_unref(source->received);
+        return source->ended;
+    }
     source->ended = error == AVERROR_EOF ? end_stream(source) : mvf_status_from_av(error);
     return source->ended;
 }
