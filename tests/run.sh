@@ -40,14 +40,14 @@ count() {
 
 # suite NAME CONFIGURE-ARGUMENTS...: configures and builds in build-tests/NAME and runs the tests.
 suite() {
-	name=$1
+	suite=$1
 	shift
-	step "$name"
-	mkdir -p "build-tests/$name"
-	cd "build-tests/$name"
-	if one "$name-configure" ../../configure "$@" && one "$name-build" make -j"$jobs" &&
-		one "$name-build-tests" make -j"$jobs" check TESTS=; then
-		log=$root/build-tests/$name-check.log
+	step "$suite"
+	mkdir -p "build-tests/$suite"
+	cd "build-tests/$suite"
+	if one "$suite-configure" ../../configure "$@" && one "$suite-build" make -j"$jobs" &&
+		one "$suite-build-tests" make -j"$jobs" check TESTS=; then
+		log=$root/build-tests/$suite-check.log
 		make -j"$jobs" check > "$log" 2>&1 || true
 		grep -E '^(PASS|FAIL|SKIP|ERROR|XPASS): ' "$log" | grep -v '^PASS' || true
 		if grep -q '^# PASS: ' "$log"; then
