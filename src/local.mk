@@ -55,10 +55,11 @@ noinst_LTLIBRARIES += src/libmvf_video_internal.la
 src_libmvf_video_internal_la_SOURCES = \
 	src/overlay/arrows.c src/overlay/arrows.h src/overlay/canvas.c src/overlay/canvas.h \
 	src/overlay/sprite.c src/overlay/sprite.h \
-	src/video/codec_vectors.c src/video/decode.c src/video/encode.c src/video/ffmpeg.c src/video/frame.c \
+	src/video/codec_vectors.c src/video/decode.c src/video/encode.c src/video/ffmpeg.c \
+	src/video/frame.c \
 	src/video/input.c src/video/internal.h src/video/luma.c src/video/open.c \
 	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c \
-	src/video/scale.c src/video/source.c src/video/timeline.c src/video/write.h
+	src/video/scale.c src/video/seek.c src/video/source.c src/video/timeline.c src/video/write.h
 src_libmvf_video_internal_la_CFLAGS = $(AM_CFLAGS) $(FFMPEG_CFLAGS)
 src_libmvf_video_internal_la_LIBADD = src/libmvf_base.la
 

@@ -220,7 +220,13 @@ static mvf_status read_all(mvf_source *source, run_state *state)
 {
     const cli_options *options = state->options;
     int64_t end = run_end(options);
-    for (int64_t index = 0;; index++) {
+    /* The frame before the first wanted one is its reference. */
+    int64_t first = options->first_frame - (options->reference & REFERENCE_PREVIOUS ? 1 : 0);
+    int64_t start = 0;
+    mvf_status sought = mvf_source_seek(source, first, &start);
+    if (sought != MVF_OK)
+        return sought;
+    for (int64_t index = start;; index++) {
         run_frame *next = NULL;
         /* The frame after the last wanted one serves as its reference only if asked for. */
         if (index > end || (index == end && !(options->reference & REFERENCE_NEXT)))
@@ -286,10 +292,10 @@ static mvf_status take_codec_field(mvf_frame *frame, run_consumer consume, void 
 static mvf_status run_codec(mvf_source *source, const cli_options *options, run_consumer consume,
                             void *opaque)
 {
-    mvf_status status = MVF_OK;
-    int64_t end = run_end(options);
+    int64_t start = 0, end = run_end(options);
     progress_start(options->progress, expected_frames(source, options));
-    for (int64_t index = 0; index < end && status == MVF_OK; index++) {
+    mvf_status status = mvf_source_seek(source, options->first_frame, &start);
+    for (int64_t index = start; index < end && status == MVF_OK; index++) {
         mvf_frame *frame = NULL;
         status = run_interrupted(NULL) ? MVF_ERROR_INTERRUPTED : mvf_source_read(source, &frame);
         if (status == MVF_OK && run_is_wanted(options, index))

@@ -87,6 +87,15 @@ MVF_API const mvf_source_info *mvf_source_get_info(const mvf_source *source);
  */
 MVF_API mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame);
 
+/*
+ * Before the first read: goes on to the frame of that number without decoding all before it, where
+ * the numbers of frames can be told from the container alone. *next is the number of the frame that
+ * mvf_source_read() then returns: `frame`, or 0 where that cannot be told. Frames have the numbers
+ * and the samples that they have in a run from the start, as long as the part in between is not
+ * damaged. MVF_ERROR_IO, MVF_ERROR_INTERRUPTED.
+ */
+MVF_API mvf_status mvf_source_seek(mvf_source *source, int64_t frame, int64_t *next);
+
 /* What has been seen so far. */
 typedef struct mvf_source_report {
     int64_t frames;

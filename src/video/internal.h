@@ -139,6 +139,8 @@ AVPacket *mvf_packet_queue_pop(mvf_packet_queue *queue);
 /* source.c */
 
 struct mvf_source {
+    char *url;
+    /* The same, fit for messages. */
     char *name;
     mvf_source_options options;
     mvf_source_info info;
@@ -148,6 +150,8 @@ struct mvf_source {
     AVStream *stream;
     AVCodecContext *codec;
     AVFrame *received;
+    /* Whether it holds the next frame already. */
+    int has_received;
     AVBufferRef *converter;
     mvf_decoder decoder;
     /* Packets of the stream, runs of failed reads, and failed reads in a row. */
@@ -168,6 +172,9 @@ struct mvf_source {
 /* Looks at a frame as it is taken, or at the end (NULL): MVF_ERROR_UNSUPPORTED, with a message,
  * once it is clear that vectors were asked for and the decoder exports none. */
 mvf_status mvf_codec_vectors_watch(mvf_source *source, const AVFrame *frame);
+
+/* Closes what reads and decodes, and opens it anew. */
+mvf_status mvf_source_reopen(mvf_source *source);
 
 /* open.c */
 

@@ -117,11 +117,13 @@ static int receive_frame(void *context, AVFrame *frame)
 
 static mvf_status open_source(mvf_source *source, const char *url)
 {
+    source->url = mvf_strdup(url);
     source->name = mvf_printable(strcmp(url, "-") ? url : "standard input");
     source->received = av_frame_alloc();
     source->decoder.packet = av_packet_alloc();
     source->converter = mvf_luma_converter_alloc(&source->options.logger);
-    if (!source->name || !source->received || !source->decoder.packet || !source->converter)
+    if (!source->url || !source->name || !source->received || !source->decoder.packet ||
+        !source->converter)
         return MVF_ERROR_MEMORY;
     MVF_TRY(mvf_source_open_input(source, url));
     return mvf_source_open_decoder(source);
@@ -205,7 +207,8 @@ mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame)
     *frame = NULL;
     if (source->ended != MVF_OK)
         return source->ended;
-    int error = mvf_decoder_next(&source->decoder, source->received);
+    int error = source->has_received ? 0 : mvf_decoder_next(&source->decoder, source->received);
+    source->has_received = 0;
     note_refused(source);
     if (error >= 0) {
         source->ended = mvf_codec_vectors_watch(source, source->received);
@@ -223,18 +226,31 @@ void mvf_source_get_report(const mvf_source *source, mvf_source_report *report)
     *report = source->report;
 }
 
+static void close_input(mvf_source *source)
+{
+    avcodec_free_context(&source->codec);
+    avformat_close_input(&source->format);
+    mvf_input_close(&source->input);
+}
+
+mvf_status mvf_source_reopen(mvf_source *source)
+{
+    close_input(source);
+    MVF_TRY(mvf_source_open_input(source, source->url));
+    return mvf_source_open_decoder(source);
+}
+
 void mvf_source_close(mvf_source **source)
 {
     if (!source || !*source)
         return;
     mvf_source *closed = *source;
-    avcodec_free_context(&closed->codec);
-    avformat_close_input(&closed->format);
-    mvf_input_close(&closed->input);
+    close_input(closed);
     mvf_packet_queue_destroy(&closed->others);
     av_packet_free(&closed->decoder.packet);
     av_frame_free(&closed->received);
     av_buffer_unref(&closed->converter);
+    free(closed->url);
     free(closed->name);
     free(closed);
     *source = NULL;
