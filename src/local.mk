@@ -22,6 +22,9 @@ src_libmvf_internal_la_SOURCES = \
 	src/search/assemble.c src/search/assemble.h src/search/block_search.c src/search/block_search.h \
 	src/search/guides.c src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/refine.c \
 	src/search/refine.h src/search/subpel.c src/search/subpel_rule.h \
+	src/search/bounds_template.h src/search/full.c src/search/full.h \
+	src/search/groups_template.h src/search/kernels.c src/search/kernels.h \
+	src/search/kernels_c.c src/search/kernels_template.h src/search/sums.c src/search/sums.h \
 	src/sink/flow_reader.c src/sink/mvf_file.h src/sink/mvf_reader.c src/sink/numpy.c \
 	src/sink/numpy.h src/sink/output.c src/sink/output.h src/sink/png.c src/sink/png.h \
 	src/sink/sink.c src/sink/sink.h src/sink/sink_csv.c src/sink/sink_flo.c src/sink/sink_jsonl.c \
@@ -29,6 +32,18 @@ src_libmvf_internal_la_SOURCES = \
 	src/sink/sink_npz.c src/sink/sink_null.c src/sink/sink_yuview.c src/sink/text.c \
 	src/sink/text.h src/sink/zip.c src/sink/zip.h
 src_libmvf_internal_la_LIBADD = src/libmvf_base.la $(ZLIB_LIBS)
+
+if X86_64
+# One library for each instruction level above the baseline, with its own flags.
+noinst_LTLIBRARIES += src/libmvf_avx2.la src/libmvf_avx512.la
+src_libmvf_internal_la_SOURCES += src/search/kernels_sse2.c
+src_libmvf_avx2_la_SOURCES = src/search/kernels_avx2.c
+src_libmvf_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mbmi -mbmi2 -mpopcnt
+src_libmvf_avx512_la_SOURCES = src/search/kernels_avx512.c
+src_libmvf_avx512_la_CFLAGS = \
+	$(AM_CFLAGS) -mavx2 -mbmi -mbmi2 -mpopcnt -mavx512f -mavx512bw -mavx512vl
+src_libmvf_internal_la_LIBADD += src/libmvf_avx2.la src/libmvf_avx512.la
+endif
 
 if HAVE_CUDA
 src_libmvf_internal_la_SOURCES += \

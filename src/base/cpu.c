@@ -5,9 +5,12 @@ mvf_cpu_level mvf_cpu_best_level(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    int has_bits = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                   __builtin_cpu_supports("popcnt");
+    int has_avx2 = has_bits && __builtin_cpu_supports("avx2");
+    if (has_avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return MVF_CPU_AVX512;
-    if (__builtin_cpu_supports("avx2"))
+    if (has_avx2)
         return MVF_CPU_AVX2;
     if (__builtin_cpu_supports("ssse3"))
         return MVF_CPU_SSSE3;

@@ -6,15 +6,19 @@
 #include "base/pool.h"
 #include "search/block_search.h"
 #include "search/engine.h"
-#include "search/reference.h"
+#include "search/full.h"
 #include "search/refine.h"
 
 struct mvf_engine {
     mvf_search_config config;
-    mvf_vector *candidates;
     mvf_refiner refiner;
     /* For searches that are its business, else NULL. */
     mvf_block_search *search;
+    /* For the others: the full search, and what each worker writes. */
+    mvf_full_config full;
+    mvf_search_kernels kernels;
+    mvf_full_scratch **scratch;
+    int32_t n_workers;
     mvf_pool *pool;
 };
 
@@ -32,8 +36,64 @@ static void cpu_close(mvf_engine *engine)
 {
     mvf_pool_close(&engine->pool);
     mvf_block_search_close(&engine->search);
-    free(engine->candidates);
+    for (int32_t i = 0; engine->scratch && i < engine->n_workers; i++)
+        mvf_full_scratch_close(&engine->scratch[i]);
+    free(engine->scratch);
     free(engine);
+}
+
+static int32_t clamp(int32_t value, int32_t low, int32_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Rows of blocks in one task: enough tasks for all workers to end together, but each as long as it
+ * can be, since its first row lacks neighbours to start from and sums of the rows above. */
+static int32_t rows_in_task(const mvf_search_config *config, int32_t n_workers)
+{
+    if (n_workers == 1)
+        return clamp(config->rows, 1, 32);
+    return clamp(config->rows / (4 * n_workers), 4, 32);
+}
+
+static mvf_full_config full_config(const mvf_search_config *config, int32_t n_workers)
+{
+    return (mvf_full_config){.width = config->width,
+                             .height = config->height,
+                             .bit_depth = config->bit_depth,
+                             .sample_bytes = config->sample_bytes,
+                             .block_w = config->block_w,
+                             .block_h = config->block_h,
+                             .step_x = config->step_x,
+                             .step_y = config->step_y,
+                             .cols = config->cols,
+                             .rows = config->rows,
+                             .range_x = config->range_x,
+                             .range_y = config->range_y,
+                             .inside = config->edges == MVF_EDGES_INSIDE,
+                             .rows_at_once = rows_in_task(config, n_workers)};
+}
+
+static int open_full_search(mvf_engine *engine, mvf_cpu_level level)
+{
+    engine->full = full_config(&engine->config, engine->n_workers);
+    mvf_search_kernels_init(&engine->kernels, engine->config.sample_bytes, level);
+    engine->scratch = mvf_alloc_array((size_t)engine->n_workers, sizeof *engine->scratch);
+    int ok = engine->scratch != NULL;
+    for (int32_t i = 0; ok && i < engine->n_workers; i++) {
+        engine->scratch[i] = mvf_full_scratch_open(&engine->full);
+        ok = engine->scratch[i] != NULL;
+    }
+    return ok;
+}
+
+static int open_searches(mvf_engine *engine, mvf_cpu_level level)
+{
+    mvf_refiner_init(&engine->refiner, &engine->config, level);
+    if (!mvf_block_search_needed(&engine->config))
+        return open_full_search(engine, level);
+    engine->search = mvf_block_search_open(&engine->config, level, engine->n_workers);
+    return engine->search != NULL;
 }
 
 static mvf_status cpu_open(mvf_engine **out, const mvf_search_config *config,
@@ -43,13 +103,10 @@ static mvf_status cpu_open(mvf_engine **out, const mvf_search_config *config,
     if (!engine)
         return MVF_ERROR_MEMORY;
     engine->config = *config;
-    mvf_refiner_init(&engine->refiner, &engine->config, options->cpu_level);
-    engine->candidates = mvf_rank_candidates(config->range_x, config->range_y);
-    int32_t n_workers = options->threads ? options->threads : mvf_processor_count();
-    if (mvf_block_search_needed(config))
-        engine->search = mvf_block_search_open(&engine->config, options->cpu_level, n_workers);
-    int ok = engine->candidates && (engine->search || !mvf_block_search_needed(config));
-    if (!ok || mvf_pool_open(&engine->pool, n_workers) != MVF_OK) {
+    engine->n_workers = options->threads ? options->threads : mvf_processor_count();
+    if (!open_searches(engine, options->cpu_level) ||
+        mvf_pool_open(&engine->pool, engine->n_workers) != MVF_OK) {
+        int32_t n_workers = engine->n_workers;
         cpu_close(engine);
         return mvf_fail(&options->logger, MVF_ERROR_MEMORY,
                         "the CPU engine cannot start %d threads: out of memory", n_workers);
@@ -99,24 +156,36 @@ static void cpu_plane_destroy(mvf_engine *engine, mvf_engine_plane *plane)
     free(plane);
 }
 
-static void search_block_row(void *context, int32_t row, int32_t worker)
+/* Task i of the full search: a run of rows, then their refinement. */
+static void search_rows(const cpu_job *state, int32_t task, int32_t worker)
 {
-    const cpu_job *state = context;
     const mvf_engine *engine = state->engine;
     const mvf_search_config *config = &engine->config;
-    mvf_match *matches = state->job->matches + (size_t)row * (size_t)config->cols;
-    if (engine->search) {
-        mvf_block_search_row(engine->search, &state->job->current->plane,
-                             &state->job->reference->plane, state->job, row, worker);
-        return;
-    }
-    for (int32_t col = 0; col < config->cols; col++)
-        matches[col] =
-            mvf_reference_search_block(config, &state->job->current->plane,
-                                       &state->job->reference->plane, engine->candidates, col, row);
-    if (config->subpel != MVF_SUBPEL_NONE)
-        mvf_refine_row(&engine->refiner, &state->job->current->plane, &state->job->reference->plane,
-                       matches, row);
+    const mvf_plane *current = &state->job->current->plane;
+    const mvf_plane *reference = &state->job->reference->plane;
+    int32_t row = task * engine->full.rows_at_once;
+    int32_t row_end = clamp(row + engine->full.rows_at_once, row, config->rows);
+    mvf_full_search_rows(&engine->full, &engine->kernels, current, reference, row, row_end,
+                         engine->scratch[worker], state->job->matches);
+    for (; row < row_end && config->subpel != MVF_SUBPEL_NONE; row++)
+        mvf_refine_row(&engine->refiner, current, reference,
+                       state->job->matches + (size_t)row * (size_t)config->cols, row);
+}
+
+static void run_task(void *context, int32_t task, int32_t worker)
+{
+    const cpu_job *state = context;
+    if (state->engine->search)
+        mvf_block_search_row(state->engine->search, &state->job->current->plane,
+                             &state->job->reference->plane, state->job, task, worker);
+    else
+        search_rows(state, task, worker);
+}
+
+static int32_t count_tasks(const mvf_engine *engine)
+{
+    int32_t rows = engine->config.rows, at_once = engine->full.rows_at_once;
+    return engine->search ? rows : (rows + at_once - 1) / at_once;
 }
 
 static mvf_status cpu_submit(mvf_engine *engine, mvf_engine_job *job)
@@ -127,7 +196,7 @@ static mvf_status cpu_submit(mvf_engine *engine, mvf_engine_job *job)
     state->engine = engine;
     state->job = job;
     state->pool_job =
-        (mvf_pool_job){.run = search_block_row, .context = state, .n_tasks = engine->config.rows};
+        (mvf_pool_job){.run = run_task, .context = state, .n_tasks = count_tasks(engine)};
     job->state = state;
     mvf_pool_submit(engine->pool, &state->pool_job);
     return MVF_OK;

@@ -1,0 +1,522 @@
+/*
+ * Blocks go through the stages of the search in batches, one stage after another, so that each
+ * stage's plane of sums stays in the first-level cache from block to block:
+ *
+ *   guess    a first best vector from zero and the neighbours' vectors, and downhill from there
+ *   bounds   candidates whose bound is above the best cost are dropped: by the sums of the coarsest
+ *            cells, then of cells half as large, then, where many are left, half again
+ *   compare  SADs of what is left, all candidates of a group at once where most are
+ *
+ * Nothing here changes an answer: a bound never exceeds the SAD, and candidates that tie with the
+ * best are kept and settled by rank.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "search/full.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "search/rule.h"
+#include "search/sums.h"
+
+#define N_BOUNDS 3
+#define BATCH 16
+#define MAX_PENDING 8
+/* AMD EPYC 9004, 16 x 16, +-16, +-32, three clips: 16 to 32 blocks a batch are best; the third
+ * bound pays from 24 candidates left; above 150, groups with more than 10 skip it. */
+#define THIRD_FROM 24
+#define MANY 150
+#define MANY_IN_GROUP 10
+
+typedef struct full_block {
+    /* The reference is at the window's first candidate. */
+    const uint8_t *current, *reference;
+    int32_t x, y;
+    mvf_window window;
+    mvf_match best;
+    /* Coarse to fine. */
+    mvf_bound bounds[N_BOUNDS];
+    mvf_groups groups;
+    int32_t n_groups;
+    uint16_t sums[2 * MVF_MAX_CELLS];
+} full_block;
+
+struct mvf_full_scratch {
+    mvf_sums sums;
+    mvf_groups groups;
+    uint32_t *room, *list;
+    void *memory;
+    full_block blocks[BATCH];
+};
+
+typedef struct full_search {
+    const mvf_full_config *config;
+    const mvf_search_kernels *kernels;
+    const mvf_plane *current, *reference;
+    mvf_full_scratch *scratch;
+    /* Visible size of the blocks of this batch, and what follows from it. */
+    int32_t w, h, width;
+    int32_t level[N_BOUNDS], n_cells[N_BOUNDS], least[N_BOUNDS];
+    int32_t offsets[N_BOUNDS][MVF_MAX_CELLS];
+    uint32_t exact[MVF_CELL_LEVELS][MVF_MAX_CELLS + 4];
+    int32_t n_pending;
+    uint32_t pending[MAX_PENDING];
+} full_search;
+
+static int32_t least_of(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int32_t level_for(int32_t w, int32_t h)
+{
+    int32_t side = least_of(w, h);
+    return side >= 16 ? 2 : side >= 8 ? 1 : 0;
+}
+
+/* Comparing candidates. */
+
+static void consider(full_block *b, uint32_t at, uint32_t cost)
+{
+    int32_t x = b->window.x_min + (int32_t)(at & 0xffff);
+    int32_t y = b->window.y_min + (int32_t)(at >> 16);
+    if (cost < b->best.cost ||
+        (cost == b->best.cost && mvf_rule_rank_less(x, y, b->best.x, b->best.y)))
+        b->best = (mvf_match){(int16_t)x, (int16_t)y, cost};
+}
+
+static void try_list(const full_search *s, full_block *b, const uint32_t *at, int32_t n)
+{
+    uint32_t costs[MVF_LIST_ROOM];
+    s->kernels->sad_list[s->width](b->current, s->current->stride_bytes, b->reference,
+                                   s->reference->stride_bytes, s->w, s->h, at, n, costs);
+    for (int32_t i = 0; i < n; i++)
+        if (costs[i] <= b->best.cost)
+            consider(b, at[i], costs[i]);
+}
+
+static void try_pending(full_search *s, full_block *b)
+{
+    try_list(s, b, s->pending, s->n_pending);
+    s->n_pending = 0;
+}
+
+static void try_later(full_search *s, full_block *b, int32_t x, int32_t y)
+{
+    s->pending[s->n_pending++] =
+        (uint32_t)(y - b->window.y_min) << 16 | (uint32_t)(x - b->window.x_min);
+    if (s->n_pending == MAX_PENDING)
+        try_pending(s, b);
+}
+
+static void try_groups(const full_search *s, full_block *b, const mvf_groups *groups, int32_t n)
+{
+    uint32_t costs[4 * MVF_GROUP], hits[4];
+    s->kernels->sad_groups(b->current, s->current->stride_bytes, b->reference,
+                           s->reference->stride_bytes, s->w, s->h, groups->at, n, b->best.cost,
+                           costs, hits);
+    for (int32_t i = 0; i < n; i++)
+        for (uint32_t left = hits[i] & groups->mask[i]; left; left &= left - 1) {
+            int32_t x = __builtin_ctz(left);
+            consider(b, groups->at[i] + (uint32_t)x, costs[i * MVF_GROUP + x]);
+        }
+}
+
+/* A candidate with a higher bound cannot win. Nothing ranks before the zero vector. */
+static int64_t highest_useful(const full_block *b)
+{
+    return (int64_t)b->best.cost - (b->best.x == 0 && b->best.y == 0);
+}
+
+/* The first guess. */
+
+static int is_in(const full_block *b, int32_t x, int32_t y)
+{
+    return x >= b->window.x_min && x <= b->window.x_max && y >= b->window.y_min &&
+           y <= b->window.y_max;
+}
+
+static void go_downhill(full_search *s, full_block *b)
+{
+    static const int8_t dx[4] = {0, -1, 1, 0}, dy[4] = {-1, 0, 0, 1};
+    mvf_match from;
+    int32_t steps = 0;
+    do {
+        from = b->best;
+        for (int32_t i = 0; i < 4; i++)
+            if (is_in(b, from.x + dx[i], from.y + dy[i]))
+                try_later(s, b, from.x + dx[i], from.y + dy[i]);
+        try_pending(s, b);
+    } while ((b->best.x != from.x || b->best.y != from.y) && ++steps < 8);
+}
+
+/* Vectors to start from: `left` is not searched fully yet; `above` is NULL in a first row. */
+static void guess(full_search *s, full_block *b, const mvf_match *left, const mvf_match *above,
+                  int32_t n_above)
+{
+    mvf_match starts[4] = {{0, 0, 0}};
+    int32_t n = 1;
+    if (left)
+        starts[n++] = *left;
+    for (int32_t i = 0; i < n_above; i++)
+        starts[n++] = above[i];
+    b->best = (mvf_match){0, 0, UINT32_MAX};
+    for (int32_t i = 0; i < n; i++) {
+        int is_new = is_in(b, starts[i].x, starts[i].y);
+        for (int32_t j = 0; j < i; j++)
+            is_new &= starts[i].x != starts[j].x || starts[i].y != starts[j].y;
+        if (is_new)
+            try_later(s, b, starts[i].x, starts[i].y);
+    }
+    try_pending(s, b);
+    if (highest_useful(b) >= 0)
+        go_downhill(s, b);
+}
+
+/* Bounds. */
+
+static void place_reference(const full_search *s, full_block *b)
+{
+    b->reference = mvf_plane_at(s->reference, b->x + b->window.x_min, b->y + b->window.y_min);
+}
+
+/* With a cost of 0 only a nearer vector can win. */
+static void shrink_window(const full_search *s, full_block *b)
+{
+    int32_t square = b->best.x * b->best.x + b->best.y * b->best.y, r = 0;
+    while ((r + 1) * (r + 1) <= square)
+        r++;
+    mvf_window *w = &b->window;
+    w->x_min = w->x_min < -r ? -r : w->x_min;
+    w->x_max = w->x_max > r ? r : w->x_max;
+    w->y_min = w->y_min < -r ? -r : w->y_min;
+    w->y_max = w->y_max > r ? r : w->y_max;
+    place_reference(s, b);
+}
+
+static void add_cells(const uint32_t *fine, int32_t nx, int32_t ny, uint32_t *coarse)
+{
+    for (int32_t y = 0; y + 2 <= ny; y += 2)
+        for (int32_t x = 0; x + 2 <= nx; x += 2) {
+            const uint32_t *f = fine + y * nx + x;
+            *coarse++ = f[0] + f[1] + f[nx] + f[nx + 1];
+        }
+}
+
+/* In units of the stored sums: a shift loses less than one unit a cell on either side. */
+static void set_limits(const full_search *s, full_block *b)
+{
+    int64_t limit = highest_useful(b);
+    for (int32_t i = 0; i < N_BOUNDS; i++) {
+        int32_t shift = s->scratch->sums.shift[s->level[i]];
+        b->bounds[i].limit = (uint32_t)(shift ? (limit >> shift) + s->n_cells[i] : limit);
+    }
+}
+
+static void set_bounds(full_search *s, full_block *b)
+{
+    const mvf_sums *sums = &s->scratch->sums;
+    ptrdiff_t at =
+        (b->y + b->window.y_min) * sums->stride_bytes + 2 * (ptrdiff_t)(b->x + b->window.x_min);
+    uint16_t *next = b->sums;
+    s->kernels->cell_sums(b->current, s->current->stride_bytes, s->w, s->h, s->exact[0]);
+    add_cells(s->exact[0], s->w / 4, s->h / 4, s->exact[1]);
+    add_cells(s->exact[1], s->w / 8, s->h / 8, s->exact[2]);
+    for (int32_t i = 0; i < N_BOUNDS; i++) {
+        b->bounds[i] = (mvf_bound){.sums = sums->origin[s->level[i]] + at,
+                                   .least = s->least[i],
+                                   .most = MVF_GROUP,
+                                   .count = s->n_cells[i],
+                                   .sum = next,
+                                   .offset = s->offsets[i]};
+        for (int32_t j = 0; j < s->n_cells[i]; j++)
+            *next++ = (uint16_t)(s->exact[s->level[i]][j] >> sums->shift[s->level[i]]);
+    }
+    set_limits(s, b);
+}
+
+static int32_t window_width(const full_block *b)
+{
+    return b->window.x_max - b->window.x_min + 1;
+}
+
+static int32_t window_height(const full_block *b)
+{
+    return b->window.y_max - b->window.y_min + 1;
+}
+
+static int32_t count_candidates(const uint32_t *masks, int32_t n)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++)
+        count += __builtin_popcount(masks[i]);
+    return count;
+}
+
+/* Whether the second bound drops less than half of some groups from the middle of the window. */
+static int is_hopeless(const full_search *s, const full_block *b)
+{
+    enum { MAX_SAMPLE = 32 };
+    uint32_t at[MAX_SAMPLE + 16], mask[MAX_SAMPLE + 16];
+    mvf_groups sample = {at, mask};
+    int32_t all = (window_width(b) + MVF_GROUP - 1) / MVF_GROUP * window_height(b);
+    int32_t n = least_of(b->n_groups / 12, MAX_SAMPLE);
+    if (b->n_groups < all * 3 / 4 || n < 2)
+        return 0;
+    memcpy(at, b->groups.at + b->n_groups / 3, (size_t)n * sizeof *at);
+    memcpy(mask, b->groups.mask + b->n_groups / 3, (size_t)n * sizeof *mask);
+    int32_t before = count_candidates(mask, n), full = n * MVF_GROUP;
+    n = s->kernels->bound_groups(&b->bounds[1], s->scratch->sums.stride_bytes, &sample, n);
+    return before > full / 2 && 2 * count_candidates(mask, n) > before;
+}
+
+/* What the bounds leave. */
+
+/* Every candidate; the columns that do not fill a group go one by one. */
+static void compare_all(full_search *s, full_block *b)
+{
+    uint32_t at[4], all[4] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    const mvf_groups groups = {at, all};
+    int32_t nx = window_width(b), ny = window_height(b), grouped = nx / MVF_GROUP * MVF_GROUP;
+    for (int32_t x = 0; x < grouped; x += MVF_GROUP)
+        for (int32_t y = 0; y < ny; y += 4) {
+            int32_t n = least_of(ny - y, 4);
+            for (int32_t i = 0; i < n; i++)
+                at[i] = (uint32_t)(y + i) << 16 | (uint32_t)x;
+            try_groups(s, b, &groups, n);
+        }
+    for (int32_t y = 0; y < ny; y++)
+        for (int32_t x = grouped; x < nx; x++)
+            try_later(s, b, b->window.x_min + x, b->window.y_min + y);
+    try_pending(s, b);
+}
+
+/* Compares the groups that have many candidates left, and keeps the others. */
+static void compare_dense(full_search *s, full_block *b)
+{
+    uint32_t at[4], mask[4];
+    const mvf_groups dense = {at, mask};
+    int32_t n = 0, n_kept = 0;
+    for (int32_t i = 0; i < b->n_groups; i++) {
+        if (__builtin_popcount(b->groups.mask[i]) < s->kernels->dense) {
+            b->groups.at[n_kept] = b->groups.at[i];
+            b->groups.mask[n_kept++] = b->groups.mask[i];
+            continue;
+        }
+        at[n] = b->groups.at[i];
+        mask[n++] = b->groups.mask[i];
+        if (n == 4) {
+            try_groups(s, b, &dense, n);
+            n = 0;
+        }
+    }
+    if (n)
+        try_groups(s, b, &dense, n);
+    b->n_groups = n_kept;
+}
+
+static void compare_listed(full_search *s, full_block *b)
+{
+    uint32_t *list = s->scratch->list;
+    for (int32_t next = 0; next < b->n_groups && highest_useful(b) >= 0;) {
+        int32_t n = s->kernels->list_groups(&b->groups, &next, b->n_groups, list);
+        try_list(s, b, list, n);
+    }
+}
+
+/* Blocks that the second bound leaves with most of their candidates are searched at once; of the
+ * others, those with few go without the third bound. */
+static void second_bound(full_search *s, full_block *b)
+{
+    ptrdiff_t stride_bytes = s->scratch->sums.stride_bytes;
+    int32_t hopeless = is_hopeless(s, b), left = 0;
+    if (!hopeless) {
+        b->n_groups =
+            s->kernels->bound_groups(&b->bounds[1], stride_bytes, &b->groups, b->n_groups);
+        left = count_candidates(b->groups.mask, b->n_groups);
+    }
+    if (hopeless || left > window_width(b) * window_height(b) / 2) {
+        compare_all(s, b);
+        b->n_groups = 0;
+    }
+    b->bounds[2].most = left < THIRD_FROM ? 0 : left < MANY ? MVF_GROUP : MANY_IN_GROUP;
+}
+
+/* A batch. */
+
+static void first_bound(full_search *s, full_block **blocks, int32_t n)
+{
+    mvf_groups next = s->scratch->groups;
+    for (int32_t i = 0; i < n; i++) {
+        full_block *b = blocks[i];
+        b->groups = next;
+        b->n_groups =
+            s->kernels->bound_window(&b->bounds[0], s->scratch->sums.stride_bytes, window_width(b),
+                                     window_height(b), &next, s->scratch->room);
+        next.at += b->n_groups + 16;
+        next.mask += b->n_groups + 16;
+    }
+}
+
+static void search_batch(full_search *s, int32_t n)
+{
+    full_block *open[BATCH];
+    int32_t n_open = 0;
+    for (int32_t i = 0; i < n; i++) {
+        full_block *b = &s->scratch->blocks[i];
+        if (highest_useful(b) < 0)
+            continue;
+        if (b->best.cost == 0)
+            shrink_window(s, b);
+        if (s->n_cells[0] == 0) {
+            compare_all(s, b);
+            continue;
+        }
+        set_bounds(s, b);
+        open[n_open++] = b;
+    }
+    first_bound(s, open, n_open);
+    for (int32_t i = 0; i < n_open; i++)
+        second_bound(s, open[i]);
+    for (int32_t i = 0; i < n_open; i++)
+        if (open[i]->bounds[2].most) {
+            set_limits(s, open[i]);
+            open[i]->n_groups =
+                s->kernels->bound_groups(&open[i]->bounds[2], s->scratch->sums.stride_bytes,
+                                         &open[i]->groups, open[i]->n_groups);
+        }
+    for (int32_t i = 0; i < n_open; i++)
+        compare_dense(s, open[i]);
+    for (int32_t i = 0; i < n_open; i++)
+        compare_listed(s, open[i]);
+}
+
+static void set_cells(full_search *s, int32_t i)
+{
+    int32_t cell = MVF_CELL(s->level[i]);
+    s->n_cells[i] = 0;
+    for (int32_t y = 0; y + cell <= s->h; y += cell)
+        for (int32_t x = 0; x + cell <= s->w; x += cell)
+            s->offsets[i][s->n_cells[i]++] =
+                (int32_t)(y * s->scratch->sums.stride_bytes + 2 * (ptrdiff_t)x);
+}
+
+/* The first bound has the coarsest cells that fit the visible block. */
+static void set_size(full_search *s, int32_t w, int32_t h)
+{
+    s->w = w;
+    s->h = h;
+    s->width = MVF_WIDTH_ANY;
+    for (int32_t i = 0; i < MVF_WIDTH_ANY; i++)
+        if (w == 4 << i)
+            s->width = i;
+    for (int32_t i = 0; i < N_BOUNDS; i++) {
+        s->level[i] = level_for(w, h) - i > 0 ? level_for(w, h) - i : 0;
+        s->least[i] = 1;
+        set_cells(s, i);
+    }
+    int third_helps = s->level[2] != s->level[1] && s->n_cells[2] <= 64;
+    s->least[2] = third_helps ? 3 : MVF_GROUP + 1;
+}
+
+static void place_block(const full_search *s, full_block *b, int32_t x, int32_t y)
+{
+    const mvf_full_config *c = s->config;
+    b->x = x;
+    b->y = y;
+    b->window =
+        mvf_rule_window(x, y, s->w, s->h, c->width, c->height, c->range_x, c->range_y, c->inside);
+    b->current = mvf_plane_at(s->current, x, y);
+    place_reference(s, b);
+}
+
+/* Blocks of one size from `col` on, with their guesses; returns how many. */
+static int32_t start_batch(full_search *s, const mvf_match *row, const mvf_match *above,
+                           int32_t col, int32_t y)
+{
+    const mvf_full_config *c = s->config;
+    int32_t h = mvf_rule_visible(y, c->block_h, c->height), n = 0;
+    for (; n < BATCH && col + n < c->cols; n++) {
+        full_block *b = &s->scratch->blocks[n];
+        int32_t x = (col + n) * c->step_x, w = mvf_rule_visible(x, c->block_w, c->width);
+        if (w != s->w || h != s->h) {
+            if (n)
+                break;
+            set_size(s, w, h);
+        }
+        place_block(s, b, x, y);
+        const mvf_match *left = n ? &s->scratch->blocks[n - 1].best : col ? &row[col - 1] : NULL;
+        int32_t n_above = above ? least_of(c->cols - col - n, 2) : 0;
+        guess(s, b, left, above ? above + col + n : NULL, n_above);
+    }
+    return n;
+}
+
+void mvf_full_search_rows(const mvf_full_config *config, const mvf_search_kernels *kernels,
+                          const mvf_plane *current, const mvf_plane *reference, int32_t row,
+                          int32_t row_end, mvf_full_scratch *scratch, mvf_match *matches)
+{
+    full_search s = {.config = config,
+                     .kernels = kernels,
+                     .current = current,
+                     .reference = reference,
+                     .scratch = scratch};
+    const mvf_match *above = NULL;
+    mvf_sums_begin(&scratch->sums, row * config->step_y - config->range_y);
+    for (; row < row_end; row++) {
+        mvf_match *line = matches + (ptrdiff_t)row * config->cols;
+        int32_t y = row * config->step_y, n;
+        int32_t y_end = y + mvf_rule_visible(y, config->block_h, config->height);
+        mvf_sums_extend(&scratch->sums, kernels, reference, y_end + config->range_y);
+        for (int32_t col = 0; col < config->cols; col += n) {
+            n = start_batch(&s, line, above, col, y);
+            search_batch(&s, n);
+            for (int32_t i = 0; i < n; i++)
+                line[col + i] = scratch->blocks[i].best;
+        }
+        above = line;
+    }
+}
+
+/* Memory. */
+
+static int open_lists(mvf_full_scratch *scratch, const mvf_full_config *config)
+{
+    size_t nx = 2 * (size_t)config->range_x + 1, ny = 2 * (size_t)config->range_y + 1;
+    size_t n_groups = ((nx + MVF_GROUP - 1) / MVF_GROUP * ny + 32) * BATCH;
+    uint32_t *memory = mvf_alloc_aligned(2 * n_groups + MVF_LIST_ROOM + ny + 16, sizeof *memory);
+    if (!memory)
+        return 0;
+    scratch->memory = memory;
+    scratch->groups = (mvf_groups){memory, memory + n_groups};
+    scratch->list = memory + 2 * n_groups;
+    scratch->room = scratch->list + MVF_LIST_ROOM;
+    return 1;
+}
+
+mvf_full_scratch *mvf_full_scratch_open(const mvf_full_config *config)
+{
+    mvf_full_scratch *scratch = mvf_alloc_array(1, sizeof *scratch);
+    int32_t n_rows =
+        (config->rows_at_once - 1) * config->step_y + config->block_h + 2 * config->range_y;
+    if (!scratch)
+        return NULL;
+    if (mvf_sums_alloc(&scratch->sums, config->width, config->range_x, n_rows, config->bit_depth,
+                       level_for(config->block_w, config->block_h)) != MVF_OK ||
+        !open_lists(scratch, config))
+        mvf_full_scratch_close(&scratch);
+    return scratch;
+}
+
+void mvf_full_scratch_close(mvf_full_scratch **slot)
+{
+    mvf_full_scratch *scratch = *slot;
+    if (!scratch)
+        return;
+    mvf_sums_free(&scratch->sums);
+    mvf_free_aligned(scratch->memory);
+    free(scratch);
+    *slot = NULL;
+}

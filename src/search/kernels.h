@@ -1,0 +1,112 @@
+/*
+ * search/kernels.h - the inner loops of the CPU's searches, one struct of function pointers.
+ *
+ * Plain C fills the struct and gives the meaning; each instruction level then replaces what it
+ * does faster. Answers never differ. What a kernel may read past a block or a row of sums: 64
+ * bytes, whose values do not matter.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_SEARCH_KERNELS_H
+#define MVF_SEARCH_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mvfield/search.h>
+
+/* Candidates that are tested at once: neighbours in a row of the window. */
+#define MVF_GROUP 32
+/* Of sub-blocks in a block: 64 x 64 in cells of 4 x 4. */
+#define MVF_MAX_CELLS 256
+/* list_groups stops after the group that passes this many; its list has room for MVF_GROUP more,
+ * and for vector stores past its end as many again. */
+#define MVF_LIST_SOFT 224
+#define MVF_LIST_ROOM (MVF_LIST_SOFT + 2 * MVF_GROUP)
+
+/* Of the SADs: blocks 4, 8, 16, 32 and 64 samples wide, and any width up to 64. */
+enum {
+    MVF_WIDTH_4,
+    MVF_WIDTH_8,
+    MVF_WIDTH_16,
+    MVF_WIDTH_32,
+    MVF_WIDTH_64,
+    MVF_WIDTH_ANY,
+    MVF_N_WIDTHS
+};
+
+/*
+ * A lower bound of the SAD at each candidate: the differences between the sums of the block's cells
+ * (squares of samples) and those of the same cells in the reference, added up.
+ */
+typedef struct mvf_bound {
+    /* The plane of sums at the block and the window's first candidate; one uint16_t below 2^15 for
+     * each sample, the sum of the cell whose corner it is. */
+    const uint8_t *sums;
+    /* Candidates with a higher bound are out. Bounds saturate at 65535. */
+    uint32_t limit;
+    /* Groups with fewer or more candidates left than these pass untested. */
+    int32_t least, most;
+    /* The block's cells: their sums, and their places in the plane of sums in bytes. */
+    int32_t count;
+    const uint16_t *sum;
+    const int32_t *offset;
+} mvf_bound;
+
+/* Groups of a window: the place of each one's first candidate, y << 16 | x counted from the
+ * window's first candidate, and which of its candidates are left. */
+typedef struct mvf_groups {
+    uint32_t *at, *mask;
+} mvf_groups;
+
+/* The SADs at n places in the window, `reference` being at its first candidate. */
+typedef void (*mvf_sad_list_function)(const uint8_t *current, ptrdiff_t current_stride_bytes,
+                                      const uint8_t *reference, ptrdiff_t reference_stride_bytes,
+                                      int32_t w, int32_t h, const uint32_t *at, int32_t n,
+                                      uint32_t *costs);
+
+typedef struct mvf_search_kernels {
+    mvf_sad_list_function sad_list[MVF_N_WIDTHS];
+    /* From how many candidates in a group sad_groups is the cheaper way. */
+    int32_t dense;
+    /* All candidates of n groups, 1 to 4: costs[n][MVF_GROUP]; hits: those within the limit. */
+    void (*sad_groups)(const uint8_t *current, ptrdiff_t current_stride_bytes,
+                       const uint8_t *reference, ptrdiff_t reference_stride_bytes, int32_t w,
+                       int32_t h, const uint32_t *at, int32_t n, uint32_t limit, uint32_t *costs,
+                       uint32_t *hits);
+    /* The groups of a window of nx x ny candidates that keep some within the limit, column of
+     * groups by column; returns their number. `room`: ny + 16 words to write to. `groups` needs
+     * room for 16 more than there are in the window. */
+    int32_t (*bound_window)(const mvf_bound *bound, ptrdiff_t stride_bytes, int32_t nx, int32_t ny,
+                            const mvf_groups *groups, uint32_t *room);
+    /* The same for n listed groups, in place. */
+    int32_t (*bound_groups)(const mvf_bound *bound, ptrdiff_t stride_bytes,
+                            const mvf_groups *groups, int32_t n);
+    /* The single candidates of groups from *next on; returns their number. */
+    int32_t (*list_groups)(const mvf_groups *groups, int32_t *next, int32_t n, uint32_t *at);
+    /* The sums of the cells of 4 x 4 that fit, in raster order; room for 4 more. */
+    void (*cell_sums)(const uint8_t *current, ptrdiff_t stride_bytes, int32_t w, int32_t h,
+                      uint32_t *sums);
+    /* Sums of columns of samples, uint16_t at one byte a sample, else uint32_t: adds a row of n;
+     * adds one and takes another away. Both may write 63 more. */
+    void (*columns_add)(void *columns, const uint8_t *row, int32_t n);
+    void (*columns_slide)(void *columns, const uint8_t *add, const uint8_t *subtract, int32_t n);
+    /* Sums of `cell` neighbouring columns, shifted right, into n (and up to 63 more) sums. */
+    void (*columns_sum)(const void *columns, int32_t cell, int32_t shift, int32_t n,
+                        uint16_t *sums);
+    /* Sums of four cells, two in each row and `cell` apart, the same way. */
+    void (*sums_merge)(const uint16_t *top, const uint16_t *bottom, int32_t cell, int32_t shift,
+                       int32_t n, uint16_t *sums);
+} mvf_search_kernels;
+
+/* The kernels for samples of 1 or 2 bytes at the level, or at the best that this machine runs. */
+void mvf_search_kernels_init(mvf_search_kernels *kernels, int32_t sample_bytes,
+                             mvf_cpu_level level);
+
+/* One level alone, on top of those below. */
+void mvf_search_kernels_init_c(mvf_search_kernels *kernels, int32_t sample_bytes);
+void mvf_search_kernels_init_sse2(mvf_search_kernels *kernels, int32_t sample_bytes);
+void mvf_search_kernels_init_avx2(mvf_search_kernels *kernels, int32_t sample_bytes);
+void mvf_search_kernels_init_avx512(mvf_search_kernels *kernels, int32_t sample_bytes);
+
+#endif

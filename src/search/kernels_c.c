@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "search/kernels.h"
+
+#define PIXEL uint8_t
+#define COLUMN uint16_t
+#define FN(name) name##_8_c
+#include "search/kernels_template.h"
+#undef PIXEL
+#undef COLUMN
+#undef FN
+
+#define PIXEL uint16_t
+#define COLUMN uint32_t
+#define FN(name) name##_16_c
+#include "search/kernels_template.h"
+#undef PIXEL
+#undef COLUMN
+#undef FN
+
+static uint32_t bound_at(const mvf_bound *b, ptrdiff_t at)
+{
+    uint32_t bound = 0;
+    for (int32_t i = 0; i < b->count; i++) {
+        int32_t d = *(const uint16_t *)(b->sums + at + b->offset[i]) - b->sum[i];
+        bound += (uint32_t)(d < 0 ? -d : d);
+    }
+    return bound < UINT16_MAX ? bound : UINT16_MAX;
+}
+
+static ptrdiff_t sums_at(uint32_t at, ptrdiff_t stride)
+{
+    return (ptrdiff_t)(at >> 16) * stride + 2 * (ptrdiff_t)(at & 0xffff);
+}
+
+static int32_t bit_count(uint32_t m)
+{
+    int32_t n = 0;
+    for (; m; m &= m - 1)
+        n++;
+    return n;
+}
+
+static uint32_t bound_group(const mvf_bound *b, ptrdiff_t stride, uint32_t at, uint32_t mask)
+{
+    for (int32_t x = 0; x < MVF_GROUP; x++)
+        if (mask >> x & 1)
+            mask &= ~((uint32_t)(bound_at(b, sums_at(at, stride) + 2 * x) > b->limit) << x);
+    return mask;
+}
+
+static int32_t bound_window_c(const mvf_bound *b, ptrdiff_t stride, int32_t nx, int32_t ny,
+                              const mvf_groups *out, uint32_t *room)
+{
+    int32_t n = 0;
+    (void)room;
+    for (int32_t y = 0; y < ny; y++) {
+        for (int32_t x = 0; x < nx; x += MVF_GROUP) {
+            uint32_t at = (uint32_t)y << 16 | (uint32_t)x, mask = UINT32_MAX;
+            mask = nx - x < MVF_GROUP ? (1u << (nx - x)) - 1 : mask;
+            out->at[n] = at;
+            out->mask[n] = bound_group(b, stride, at, mask);
+            n += out->mask[n] != 0;
+        }
+    }
+    return n;
+}
+
+static int32_t bound_groups_c(const mvf_bound *b, ptrdiff_t stride, const mvf_groups *groups,
+                              int32_t n)
+{
+    int32_t left = 0;
+    for (int32_t i = 0; i < n; i++) {
+        uint32_t at = groups->at[i], mask = groups->mask[i];
+        int32_t size = bit_count(mask);
+        if (size >= b->least && size <= b->most)
+            mask = bound_group(b, stride, at, mask);
+        groups->at[left] = at;
+        groups->mask[left] = mask;
+        left += mask != 0;
+    }
+    return left;
+}
+
+static int32_t list_groups_c(const mvf_groups *groups, int32_t *next, int32_t n, uint32_t *at)
+{
+    int32_t count = 0, i = *next;
+    for (; i < n && count < MVF_LIST_SOFT; i++)
+        for (int32_t x = 0; x < MVF_GROUP; x++)
+            if (groups->mask[i] >> x & 1)
+                at[count++] = groups->at[i] + (uint32_t)x;
+    *next = i;
+    return count;
+}
+
+static void sums_merge_c(const uint16_t *top, const uint16_t *bottom, int32_t cell, int32_t shift,
+                         int32_t n, uint16_t *out)
+{
+    for (int32_t x = 0; x < n; x++)
+        out[x] = (uint16_t)((top[x] + top[x + cell] + bottom[x] + bottom[x + cell]) >> shift);
+}
+
+void mvf_search_kernels_init_c(mvf_search_kernels *kernels, int32_t sample_bytes)
+{
+    int wide = sample_bytes == 2;
+    for (int32_t i = 0; i < MVF_N_WIDTHS; i++)
+        kernels->sad_list[i] = wide ? sad_list_16_c : sad_list_8_c;
+    kernels->sad_groups = wide ? sad_groups_16_c : sad_groups_8_c;
+    kernels->dense = MVF_GROUP;
+    kernels->bound_window = bound_window_c;
+    kernels->bound_groups = bound_groups_c;
+    kernels->list_groups = list_groups_c;
+    kernels->cell_sums = wide ? cell_sums_16_c : cell_sums_8_c;
+    kernels->columns_add = wide ? columns_add_16_c : columns_add_8_c;
+    kernels->columns_slide = wide ? columns_slide_16_c : columns_slide_8_c;
+    kernels->columns_sum = wide ? columns_sum_16_c : columns_sum_8_c;
+    kernels->sums_merge = sums_merge_c;
+}
