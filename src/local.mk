@@ -20,7 +20,7 @@ src_libmvf_internal_la_SOURCES = \
 	src/search/config.c src/search/engine.h src/search/engine_cpu.c src/search/reference.c \
 	src/search/reference.h src/search/rule.h src/search/searcher.c \
 	src/search/assemble.c src/search/assemble.h src/search/block_search.c src/search/block_search.h \
-	src/search/guides.c src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/refine.c \
+	src/search/guides.c src/search/merge.c src/search/merge.h src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/refine.c \
 	src/search/refine.h src/search/subpel.c src/search/subpel_rule.h \
 	src/search/bounds_template.h src/search/full.c src/search/full.h \
 	src/search/groups_template.h src/search/kernels.c src/search/kernels.h \

@@ -411,6 +411,116 @@ void check_partitions(check_run *run)
     }
 }
 
+#define N_REFERENCES 3
+
+/* One picture searched in three references. */
+typedef struct merge_case {
+    encoder_case c;
+    check_plane references[N_REFERENCES];
+} merge_case;
+
+static mvf_field *search_references(merge_case *m, mvf_merge merge)
+{
+    mvf_searcher *s;
+    mvf_field *field = NULL;
+    mvf_picture references[N_REFERENCES], current = check_plane_picture(&m->c.current, 1);
+    mvf_options options = m->c.options;
+    options.merge = merge;
+    for (int i = 0; i < N_REFERENCES; i++)
+        references[i] = check_plane_picture(&m->references[i], i ? i + 1 : 0);
+    if (mvf_searcher_open(&s, &options, m->c.width, m->c.height, m->c.bit_depth) != MVF_OK)
+        return NULL;
+    if (mvf_searcher_submit(s, &current, references, N_REFERENCES, NULL) == MVF_OK &&
+        mvf_searcher_flush(s) == MVF_OK)
+        mvf_searcher_receive(s, &field);
+    mvf_searcher_close(&s);
+    return field;
+}
+
+static uint64_t j_of(const merge_case *m, const mvf_block *b)
+{
+    return b->cost + oracle_rate(&m->c.options, b->mv_x, b->mv_y);
+}
+
+/* Whether the merged blocks from *merged on are right for the three answers; moves *merged on. */
+static int check_merged(const merge_case *m, mvf_merge merge, const mvf_block *const *answers,
+                        const mvf_block **merged)
+{
+    const mvf_options *o = &m->c.options;
+    int first = 0, second = -1;
+    for (int i = 1; i < N_REFERENCES; i++)
+        if (j_of(m, answers[i]) < j_of(m, answers[first]))
+            first = i;
+    for (int i = 0; i < N_REFERENCES; i++)
+        if (i != first && (second < 0 || j_of(m, answers[i]) < j_of(m, answers[second])))
+            second = i;
+    const mvf_block *a = answers[first], *b = answers[second];
+    oracle_block block = {a->x, a->y, a->w, a->h, .tile = satd_tile(o)};
+    uint32_t cost =
+        oracle_average(o, &m->c.current, &m->references[first], (mvf_vector){a->mv_x, a->mv_y},
+                       &m->references[second], (mvf_vector){b->mv_x, b->mv_y}, &block);
+    uint64_t j = cost + j_of(m, a) - a->cost + j_of(m, b) - b->cost;
+    if (merge == MVF_MERGE_BEST || j >= j_of(m, a))
+        return same_block(a, (*merged)++);
+    mvf_block pair[2] = {*a, *b};
+    for (int i = 0; i < 2; i++) {
+        pair[i].cost = cost;
+        pair[i].flags |= MVF_BLOCK_AVERAGE;
+        if (!same_block(&pair[i], (*merged)++))
+            return 0;
+    }
+    return 1;
+}
+
+static void check_merge(check_run *run, merge_case *m, const mvf_field *apart, mvf_merge merge)
+{
+    char what[512];
+    mvf_field *field = search_references(m, merge);
+    size_t n = apart ? apart->n_blocks / N_REFERENCES : 0;
+    int ok = field && n;
+    const mvf_block *next = ok ? field->blocks : NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        const mvf_block *answers[N_REFERENCES];
+        for (size_t r = 0; r < N_REFERENCES; r++)
+            answers[r] = &apart->blocks[r * n + i];
+        ok = next < field->blocks + field->n_blocks && check_merged(m, merge, answers, &next);
+    }
+    ok = ok && next == field->blocks + field->n_blocks;
+    describe(what, sizeof what, &m->c, merge == MVF_MERGE_BEST ? "merge best" : "merge average");
+    check_result(run, ok, what);
+    mvf_field_free(&field);
+}
+
+void check_merges(check_run *run)
+{
+    for (int i = 0; i < 30; i++) {
+        merge_case m = {.c = random_case(run)};
+        m.c.options.lambda_q4 = (uint32_t)pick(run, 2) * 30;
+        m.c.options.metric = pick(run, 2) ? MVF_METRIC_SAD : MVF_METRIC_SATD;
+        if (pick(run, 2))
+            random_subpel(run, &m.c);
+        if (m.c.options.refine_metric == MVF_METRIC_SSD)
+            m.c.bit_depth = 8;
+        if (m.c.options.block_w == m.c.options.block_h && pick(run, 2)) {
+            m.c.options.partitions = MVF_PARTITIONS_RECT;
+            m.c.options.partition_min = m.c.options.block_w;
+        }
+        m.c.options.partition_output = MVF_PARTITION_ALL;
+        open_case(run, &m.c);
+        for (int r = 0; r < N_REFERENCES; r++) {
+            check_plane_alloc(run, &m.references[r], m.c.width, m.c.height, m.c.bit_depth);
+            check_plane_fill(run, &m.references[r], m.c.fill, r);
+        }
+        mvf_field *apart = search_references(&m, MVF_MERGE_NONE);
+        check_merge(run, &m, apart, MVF_MERGE_BEST);
+        check_merge(run, &m, apart, MVF_MERGE_AVERAGE);
+        mvf_field_free(&apart);
+        for (int r = 0; r < N_REFERENCES; r++)
+            check_plane_free(&m.references[r]);
+        close_case(&m.c);
+    }
+}
+
 /* A pan by (+0.75, -0.25) px: each block that the filter can reach in full must say (3, -1)/4 at
  * no cost, since the current frame is the prediction itself. */
 static void check_pan(check_run *run, mvf_interpolation filter, int32_t bit_depth,

@@ -28,6 +28,7 @@ static const struct {
     {"rates", check_rates, 0},
     {"hints", check_hints, 0},
     {"partitions", check_partitions, 0},
+    {"merges", check_merges, 0},
     {"search", check_search, 1},
     {"cuda", check_cuda, 1},
 #ifdef HAVE_CUDA

@@ -55,8 +55,10 @@ EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.s
 	tests/law/libmvfield-video.symbols
 
 # The command.
-cli_tests = tests/cli/codec.tap tests/cli/formats.tap tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
-	tests/cli/resources.tap tests/cli/search.tap tests/cli/seek.tap tests/cli/source.tap
+cli_tests = tests/cli/codec.tap tests/cli/encoder.tap tests/cli/formats.tap \
+	tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
+	tests/cli/resources.tap tests/cli/search.tap tests/cli/seek.tap \
+	tests/cli/source.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
 endif

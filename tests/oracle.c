@@ -149,6 +149,28 @@ static uint32_t sum_differences(const int32_t d[64][64], int32_t w, int32_t h, i
     return sum;
 }
 
+static uint32_t cost_of(mvf_metric metric, const int32_t d[64][64], const oracle_block *b)
+{
+    if (metric == MVF_METRIC_SAD || metric == MVF_METRIC_SSD)
+        return sum_differences(d, b->w, b->h, metric == MVF_METRIC_SSD);
+    return satd(d, b->w, b->h, metric == MVF_METRIC_SATD4 ? 4 : b->tile);
+}
+
+uint32_t oracle_average(const mvf_options *o, const check_plane *current, const check_plane *first,
+                        mvf_vector v, const check_plane *second, mvf_vector w,
+                        const oracle_block *b)
+{
+    int32_t d[64][64];
+    for (int32_t i = 0; i < b->h; i++)
+        for (int32_t j = 0; j < b->w; j++) {
+            int32_t x = 4 * (b->x + j), y = 4 * (b->y + i);
+            int32_t sum = oracle_sample(first, o->interpolation, x + v.x, y + v.y) +
+                          oracle_sample(second, o->interpolation, x + w.x, y + w.y);
+            d[i][j] = at(current, b->x + j, b->y + i) - (sum + 1) / 2;
+        }
+    return cost_of(o->subpel == MVF_SUBPEL_NONE ? o->metric : o->refine_metric, d, b);
+}
+
 /* The metric at the vector (x, y) in quarter samples. */
 static uint32_t cost_at(const mvf_options *o, mvf_metric metric, const check_plane *current,
                         const check_plane *reference, const oracle_block *b, int32_t x, int32_t y)
@@ -161,9 +183,7 @@ static uint32_t cost_at(const mvf_options *o, mvf_metric metric, const check_pla
                                                 : at(reference, px / 4, py / 4);
             d[i][j] = at(current, b->x + j, b->y + i) - prediction;
         }
-    if (metric == MVF_METRIC_SAD || metric == MVF_METRIC_SSD)
-        return sum_differences(d, b->w, b->h, metric == MVF_METRIC_SSD);
-    return satd(d, b->w, b->h, metric == MVF_METRIC_SATD4 ? 4 : b->tile);
+    return cost_of(metric, d, b);
 }
 
 /* Whether the block moved by the vector, rounded down and up, lies in the frame. */

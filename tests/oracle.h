@@ -31,6 +31,11 @@ int32_t oracle_sample(const check_plane *plane, mvf_interpolation filter, int32_
 /* What the distance (dx, dy) to the predictor, in quarter samples, adds to J. */
 uint64_t oracle_rate(const mvf_options *options, int32_t dx, int32_t dy);
 
+/* The last metric of the search, for the average of two predictions. */
+uint32_t oracle_average(const mvf_options *options, const check_plane *current,
+                        const check_plane *first, mvf_vector a, const check_plane *second,
+                        mvf_vector b, const oracle_block *block);
+
 oracle_answer oracle_search(const mvf_options *options, const check_plane *current,
                             const check_plane *reference, const oracle_block *block);
 

@@ -72,5 +72,9 @@ static int describe_file(const cli_options *options)
 
 int command_info(const cli_options *options)
 {
+    if (options->list_presets) {
+        options_print_presets();
+        return EXIT_ALL_FRAMES;
+    }
     return options->input ? describe_file(options) : describe_machine();
 }

@@ -243,6 +243,14 @@ static const char *set_leaf_cost(cli_options *options, const char *value)
     return NULL;
 }
 
+static const char *set_merge(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"none", "best", "average", NULL};
+    int index = find_name(names, value);
+    options->search.merge = (mvf_merge)(index < 0 ? 0 : index);
+    return index < 0 ? "none, best or average" : NULL;
+}
+
 static const char *set_reference(cli_options *options, const char *value)
 {
     static const char *const names[] = {"previous", "next", "both", NULL};
@@ -317,7 +325,58 @@ static const char *set_log_level(cli_options *options, const char *value)
     return index < 0 ? "error, warning, info or debug" : NULL;
 }
 
+/* What a preset sets: options by name, which options on the command line then override. */
+typedef struct preset {
+    const char *name, *summary;
+    struct {
+        const char *option, *value;
+    } settings[16];
+} preset;
+
+static const preset presets[] = {
+    {"exact",
+     "the default: whole samples, every vector in range",
+     {{"method", "full"}, {"block", "16"}, {"range", "16"}, {"subpel", "none"}}},
+    {"encoder",
+     "what a video encoder starts from: squares of 64 to 8 px, quarter samples, a rate",
+     {{"method", "full"},
+      {"block", "64"},
+      {"partitions", "square"},
+      {"partition-min", "8"},
+      {"range", "16"},
+      {"qp", "26"},
+      {"leaf-cost", "40"},
+      {"subpel", "quarter"},
+      {"filter", "h264"},
+      {"refine-metric", "satd"}}},
+};
+#define N_PRESETS ((int)(sizeof presets / sizeof presets[0]))
+
+/* Presets are applied before the other options, wherever they stand. */
+static const char *set_preset(cli_options *options, const char *value)
+{
+    static char right[256] = "one of";
+    (void)options;
+    for (int i = 0; i < N_PRESETS; i++)
+        if (!strcmp(presets[i].name, value))
+            return NULL;
+    for (int i = 0; i < N_PRESETS; i++) {
+        size_t length = strlen(right);
+        snprintf(right + length, sizeof right - length, " %s", presets[i].name);
+    }
+    return right;
+}
+
+static const char *set_list_presets(cli_options *options, const char *value)
+{
+    (void)value;
+    options->list_presets = 1;
+    return NULL;
+}
+
 static const option_spec specs[] = {
+    {"preset", "NAME", SEARCHES, set_preset,
+     "exact or encoder; options given beside it win (mvfield info --presets) [exact]"},
     {"output", "FILE", SEARCHES, set_output, "the file to make; -o FILE is the same"},
     {"format", "NAME", COMMAND_EXTRACT, set_format,
      "csv, jsonl, npy, npz, flo, kitti, yuview, mvf, md5 or null [by FILE's extension]"},
@@ -352,6 +411,8 @@ static const option_spec specs[] = {
     {"leaf-cost", "N", SEARCHES, set_leaf_cost, "what a block of the tree costs besides its J [0]"},
     {"reference", "WHICH", SEARCHES, set_reference,
      "predict each frame from its previous, next or both frames [previous]"},
+    {"merge", "HOW", SEARCHES, set_merge,
+     "with both references: none, best (of the two) or average (where better) [none]"},
     {"start", "N", SEARCHES, set_start, "first frame, counted from 0 [0]"},
     {"frames", "N", SEARCHES, set_frames, "number of frames [all]"},
     {"every", "N", SEARCHES, set_every, "one in N of the frames from the first on [1]"},
@@ -359,6 +420,7 @@ static const option_spec specs[] = {
     {"threads", "N", SEARCHES, set_threads, "CPU threads [one a processor]"},
     {"cpu-level", "NAME", SEARCHES, set_cpu_level,
      "highest instruction set to use: c, sse2, ssse3, avx2, avx512 [the best]"},
+    {"presets", NULL, COMMAND_INFO, set_list_presets, "list what each preset sets"},
     {"progress", "WHEN", SEARCHES, set_progress, "auto, always or never [auto: on a terminal]"},
     {"quiet", NULL, ALL_COMMANDS, set_quiet, "say nothing but errors"},
     {"log-level", "LEVEL", ALL_COMMANDS, set_log_level, "error, warning, info or debug [info]"},
@@ -426,6 +488,38 @@ static parse_result usage_error(const char *format, ...)
     return PARSE_ERROR;
 }
 
+void options_print_presets(void)
+{
+    for (int i = 0; i < N_PRESETS; i++) {
+        printf("%-9s %s\n         ", presets[i].name, presets[i].summary);
+        for (int k = 0; k < 16 && presets[i].settings[k].option; k++)
+            printf(" --%s %s", presets[i].settings[k].option, presets[i].settings[k].value);
+        printf("\n");
+    }
+}
+
+static void apply_preset(cli_options *options, const char *name)
+{
+    for (int i = 0; i < N_PRESETS; i++)
+        for (int k = 0; k < 16 && presets[i].settings[k].option; k++)
+            if (!strcmp(presets[i].name, name)) {
+                const char *option = presets[i].settings[k].option;
+                specs[find_option(option, strlen(option))].set(options,
+                                                               presets[i].settings[k].value);
+            }
+}
+
+/* Applies the last preset on the command line. */
+static void apply_presets(cli_options *options, int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
+        if (!strncmp(argv[i], "--preset=", 9))
+            apply_preset(options, argv[i] + 9);
+        else if (!strcmp(argv[i], "--preset") && i + 1 < argc)
+            apply_preset(options, argv[i + 1]);
+    }
+}
+
 static const char *command_name(cli_command command)
 {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -479,6 +573,8 @@ static parse_result check_encoder_options(const cli_options *options)
                                needs_partitions[i]);
     if (options->search.partition_output == MVF_PARTITION_ALL && was_given(options, "leaf-cost"))
         return usage_error("--leaf-cost has no effect with --partition-output all");
+    if (options->reference != REFERENCE_BOTH && was_given(options, "merge"))
+        return usage_error("--merge has no effect without --reference both");
     if (was_given(options, "lambda") && was_given(options, "qp"))
         return usage_error("--lambda and --qp both set lambda: give one of them");
     return PARSE_RUN;
@@ -542,6 +638,7 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
                              .stream = -1};
     mvf_options_init(&options->search);
     options->search.logger = message_logger();
+    apply_presets(options, argc, argv);
     for (int i = 0; i < argc; i++) {
         if (!operands_only && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
             print_help(command);

@@ -41,6 +41,8 @@ typedef struct cli_options {
     int32_t compression;
     int32_t stream;
     progress_mode progress;
+    /* With info: list the presets. */
+    int list_presets;
     /* Which options were given, by their place in the table. */
     uint64_t given;
 } cli_options;
@@ -56,5 +58,8 @@ const char *options_find_idle(const cli_options *options, idle_case which);
 /* Parses what follows the command's name; says what is wrong with PARSE_ERROR, and prints the
  * help with PARSE_HELP. */
 parse_result options_parse(cli_options *options, cli_command command, int argc, char **argv);
+
+/* Prints what each preset sets. */
+void options_print_presets(void);
 
 #endif

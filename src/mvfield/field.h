@@ -23,7 +23,10 @@ extern "C" {
 /* Block flags. */
 enum {
     /* The best vector lies on the border of the search range: the true one may lie beyond. */
-    MVF_BLOCK_RANGE_EDGE = 1 << 0
+    MVF_BLOCK_RANGE_EDGE = 1 << 0,
+    /* One of two entries for the same block, side by side: it is predicted from the rounded-up
+     * average of both predictions, and the cost of each is that of the average. */
+    MVF_BLOCK_AVERAGE = 1 << 1
 };
 
 /* Field flags. */
@@ -92,8 +95,9 @@ typedef struct mvf_field {
     size_t n_references;
     mvf_reference *references;
     /*
-     * The blocks; on a uniform grid in raster order, n_references layers of cols * rows blocks.
-     * Partitions: layer by layer, in the order that the searcher's options name.
+     * The blocks; on a uniform grid in raster order, n_references layers of cols * rows blocks,
+     * or one where references were merged. Partitions: layer by layer, in the order that the
+     * searcher's options name.
      * No blocks: the frame has no field (the first frame, an intra frame of codec vectors), which
      * is not the same as a field of zero vectors.
      */

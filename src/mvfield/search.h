@@ -99,6 +99,18 @@ typedef enum mvf_partition_output {
     MVF_PARTITION_ALL = 1
 } mvf_partition_output;
 
+/* What becomes of several references. */
+typedef enum mvf_merge {
+    /* Each has its own layer of blocks. */
+    MVF_MERGE_NONE = 0,
+    /* One layer: each block takes the reference with the smallest (J, index). */
+    MVF_MERGE_BEST = 1,
+    /* The same, or the rounded-up average of the predictions from the two best references where
+     * that has a smaller J (its cost + both rates): then the block has two entries, with
+     * MVF_BLOCK_AVERAGE. The field follows no grid. */
+    MVF_MERGE_AVERAGE = 2
+} mvf_merge;
+
 /* x86-64 instruction levels; other processors have MVF_CPU_C alone. */
 typedef enum mvf_cpu_level {
     MVF_CPU_C = 0,
@@ -181,6 +193,8 @@ typedef struct mvf_options {
     int32_t partition_min;
     mvf_partition_output partition_output;
     uint32_t leaf_cost;
+    /* Default none. Partitions are merged one by one, before the tree is chosen. */
+    mvf_merge merge;
 } mvf_options;
 
 /* Fills in the defaults: exact full search of 16 x 16 blocks within +-16 px, backend auto. */

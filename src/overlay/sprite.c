@@ -33,9 +33,9 @@ typedef struct shape {
 typedef struct plane_builder {
     int32_t y, n_rows, row_capacity;
     int32_t min_x, end_x;
-    int32_t *x, *n, *offset;
+    mvf_sprite_row *rows;
     int32_t n_samples, sample_capacity;
-    uint16_t *keep, *add[2];
+    uint8_t *hide, *add[2];
 } plane_builder;
 
 typedef struct builder {
@@ -184,18 +184,9 @@ static mvf_status cover_row(builder *b, int32_t y)
     return MVF_OK;
 }
 
-static mvf_status grow_ints(int32_t **array, int32_t n)
+static mvf_status grow_samples(uint8_t **array, int32_t n)
 {
-    int32_t *grown = realloc(*array, (size_t)n * sizeof *grown);
-    if (!grown)
-        return MVF_ERROR_MEMORY;
-    *array = grown;
-    return MVF_OK;
-}
-
-static mvf_status grow_samples(uint16_t **array, int32_t n)
-{
-    uint16_t *grown = realloc(*array, (size_t)n * sizeof *grown);
+    uint8_t *grown = realloc(*array, (size_t)n);
     if (!grown)
         return MVF_ERROR_MEMORY;
     *array = grown;
@@ -205,15 +196,16 @@ static mvf_status grow_samples(uint16_t **array, int32_t n)
 /* Makes room for one more row of `n_samples`. */
 static mvf_status grow_plane(plane_builder *p, int32_t n_samples)
 {
-    int32_t rows = p->n_rows + 1, samples = p->n_samples + n_samples;
-    if (rows > p->row_capacity) {
-        MVF_TRY(grow_ints(&p->x, 2 * rows));
-        MVF_TRY(grow_ints(&p->n, 2 * rows));
-        MVF_TRY(grow_ints(&p->offset, 2 * rows));
-        p->row_capacity = 2 * rows;
+    int32_t n_rows = p->n_rows + 1, samples = p->n_samples + n_samples;
+    if (n_rows > p->row_capacity) {
+        mvf_sprite_row *grown = realloc(p->rows, (size_t)n_rows * 2 * sizeof *grown);
+        if (!grown)
+            return MVF_ERROR_MEMORY;
+        p->rows = grown;
+        p->row_capacity = 2 * n_rows;
     }
     if (samples > p->sample_capacity) {
-        MVF_TRY(grow_samples(&p->keep, 2 * samples));
+        MVF_TRY(grow_samples(&p->hide, 2 * samples));
         MVF_TRY(grow_samples(&p->add[0], 2 * samples));
         MVF_TRY(grow_samples(&p->add[1], 2 * samples));
         p->sample_capacity = 2 * samples;
@@ -221,12 +213,12 @@ static mvf_status grow_plane(plane_builder *p, int32_t n_samples)
     return MVF_OK;
 }
 
-static uint16_t mix(float fill_weight, float fill, float outline_weight, float outline,
-                    uint16_t keep)
+/* Not more than what `hide` leaves room for. */
+static uint8_t mix(float fill_weight, float fill, float outline_weight, float outline, int hide)
 {
-    float sum = 256 * (fill_weight * fill + outline_weight * outline);
-    float most = 255.0f * (float)(256 - keep);
-    return (uint16_t)lrintf(fminf(fmaxf(sum, 0), most));
+    float sum = fill_weight * fill + outline_weight * outline;
+    int most = 255 * hide / 256;
+    return (uint8_t)(sum < 0 ? 0 : sum > (float)most ? most : (int)(sum + 0.5f));
 }
 
 /* Appends one row, given its coverage, trimmed of samples that it does not change. */
@@ -245,16 +237,14 @@ static mvf_status add_row(builder *b, plane_builder *p, int is_chroma, int32_t x
     for (int32_t i = 0; i < n_padded; i++) {
         float fill = i < n ? coverage[0][first + i] : 0;
         float dark = i < n ? coverage[1][first + i] * OUTLINE_ALPHA * (1 - fill) : 0;
-        uint16_t keep = (uint16_t)lrintf(256 * (1 - fill - dark));
-        p->keep[at + i] = keep;
-        p->add[0][at + i] = is_chroma ? mix(fill, b->fill.u, dark, b->outline.u, keep)
-                                      : mix(fill, b->fill.y, dark, b->outline.y, keep);
+        int hide = (int)lrintf(255 * (fill + dark));
+        p->hide[at + i] = (uint8_t)hide;
+        p->add[0][at + i] = is_chroma ? mix(fill, b->fill.u, dark, b->outline.u, hide)
+                                      : mix(fill, b->fill.y, dark, b->outline.y, hide);
         if (is_chroma)
-            p->add[1][at + i] = mix(fill, b->fill.v, dark, b->outline.v, keep);
+            p->add[1][at + i] = mix(fill, b->fill.v, dark, b->outline.v, hide);
     }
-    p->x[p->n_rows] = x + first;
-    p->n[p->n_rows] = n;
-    p->offset[p->n_rows] = at;
+    p->rows[p->n_rows] = (mvf_sprite_row){.x = x + first, .n = n, .offset = at};
     p->min_x = n && x + first < p->min_x ? x + first : p->min_x;
     p->end_x = n && x + first + n_padded > p->end_x ? x + first + n_padded : p->end_x;
     p->n_samples += n_padded;
@@ -306,14 +296,11 @@ static const void *append(uint8_t **memory, const void *array, size_t n_bytes)
 static void place_plane(mvf_sprite_plane *plane, const plane_builder *p, int n_adds,
                         uint8_t **memory)
 {
-    size_t row_bytes = (size_t)p->n_rows * sizeof *p->x;
-    size_t sample_bytes = (size_t)p->n_samples * sizeof *p->keep;
-    plane->keep = append(memory, p->keep, sample_bytes);
-    plane->add[0] = append(memory, p->add[0], sample_bytes);
-    plane->add[1] = append(memory, p->add[1], n_adds > 1 ? sample_bytes : 0);
-    plane->x = append(memory, p->x, row_bytes);
-    plane->n = append(memory, p->n, row_bytes);
-    plane->offset = append(memory, p->offset, row_bytes);
+    size_t n_samples = (size_t)p->n_samples;
+    plane->hide = append(memory, p->hide, n_samples);
+    plane->add[0] = append(memory, p->add[0], n_samples);
+    plane->add[1] = append(memory, p->add[1], n_adds > 1 ? n_samples : 0);
+    plane->rows = append(memory, p->rows, (size_t)p->n_rows * sizeof *p->rows);
     plane->y = p->y;
     plane->n_rows = p->n_rows;
     plane->min_x = p->min_x;
@@ -322,8 +309,7 @@ static void place_plane(mvf_sprite_plane *plane, const plane_builder *p, int n_a
 
 static size_t plane_bytes(const plane_builder *p, int n_adds)
 {
-    return (size_t)p->n_rows * 3 * sizeof *p->x +
-           (size_t)p->n_samples * (size_t)(1 + n_adds) * sizeof *p->keep;
+    return (size_t)p->n_rows * sizeof *p->rows + (size_t)p->n_samples * (size_t)(1 + n_adds);
 }
 
 static mvf_status pack(mvf_sprite **sprite, const builder *b)
@@ -346,10 +332,8 @@ static void free_builder(builder *b)
     for (int i = 0; i < 2; i++) {
         free(b->row[i]);
         free(b->chroma_row[i]);
-        free(planes[i]->x);
-        free(planes[i]->n);
-        free(planes[i]->offset);
-        free(planes[i]->keep);
+        free(planes[i]->rows);
+        free(planes[i]->hide);
         free(planes[i]->add[0]);
         free(planes[i]->add[1]);
     }
@@ -393,75 +377,90 @@ mvf_status mvf_sprite_make(mvf_sprite **sprite, const mvf_sprite_style *style, f
     return status;
 }
 
-static void blend_lanes(uint8_t *restrict samples, const uint16_t *restrict keep,
-                        const uint16_t *restrict add, int32_t n)
+static inline uint8_t blend(uint8_t sample, uint8_t hide, uint8_t add)
+{
+    uint16_t kept = (uint16_t)((uint16_t)sample * (uint16_t)(256 - hide));
+    return (uint8_t)((kept >> 8) + add);
+}
+
+static inline void blend_lanes(uint8_t *restrict samples, const uint8_t *restrict hide,
+                               const uint8_t *restrict add, int32_t n)
 {
     for (int32_t i = 0; i < n; i += MVF_SPRITE_LANES)
         for (int32_t k = 0; k < MVF_SPRITE_LANES; k++)
-            samples[i + k] =
-                (uint8_t)((uint16_t)(samples[i + k] * keep[i + k] + add[i + k] + 128) >> 8);
+            samples[i + k] = blend(samples[i + k], hide[i + k], add[i + k]);
 }
 
-static void blend_bytes(uint8_t *restrict samples, const uint16_t *restrict keep,
-                        const uint16_t *restrict add, int32_t n)
+static void blend_words(uint16_t *restrict samples, const uint8_t *restrict hide,
+                        const uint8_t *restrict add, int32_t n, int32_t depth)
 {
-    for (int32_t i = 0; i < n; i++)
-        samples[i] = (uint8_t)((uint16_t)(samples[i] * keep[i] + add[i] + 128) >> 8);
-}
-
-static void blend_words(uint16_t *restrict samples, const uint16_t *restrict keep,
-                        const uint16_t *restrict add, int32_t n, int32_t depth)
-{
-    for (int32_t i = 0; i < n; i++)
-        samples[i] =
-            (uint16_t)(((uint32_t)samples[i] * keep[i] + ((uint32_t)add[i] << (depth - 8)) + 128 -
-                        (keep[i] == 256) * 128) >>
-                       8);
-}
-
-/* `inside`: no row of the sprite, padding included, leaves the plane. */
-static void draw_row(const mvf_sprite_plane *plane, int which, int32_t row, uint8_t *line,
-                     int32_t anchor_x, int32_t width, int32_t depth, int inside)
-{
-    int32_t x = anchor_x + plane->x[row], n = plane->n[row], skip = 0;
-    if (!inside) {
-        skip = x < 0 ? -x : 0;
-        n = x + n > width ? width - x : n;
+    for (int32_t i = 0; i < n; i++) {
+        uint32_t kept = (uint32_t)samples[i] * (256u - hide[i]) >> 8;
+        samples[i] = (uint16_t)(kept + ((uint32_t)add[i] << (depth - 8)));
     }
-    if (skip >= n)
-        return;
-    const uint16_t *keep = plane->keep + plane->offset[row] + skip;
-    const uint16_t *add = plane->add[which] + plane->offset[row] + skip;
-    if (depth > 8)
-        blend_words((uint16_t *)(void *)line + x + skip, keep, add, n - skip, depth);
-    else if (inside)
-        blend_lanes(line + x, keep, add, n);
-    else
-        blend_bytes(line + x + skip, keep, add, n - skip);
 }
 
-static void draw_plane(const mvf_sprite_plane *plane, int which, uint8_t *samples,
-                       ptrdiff_t stride_bytes, int32_t width, int32_t height, int32_t depth,
-                       int32_t x, int32_t y)
+/* One plane to draw on, and where in it the anchor lies. */
+typedef struct target {
+    uint8_t *samples;
+    ptrdiff_t stride_bytes;
+    int32_t width, height, depth;
+    int32_t x, y;
+} target;
+
+static void draw_clipped_row(const mvf_sprite_plane *plane, int which, const mvf_sprite_row *row,
+                             uint8_t *line, const target *t)
 {
-    int inside = x + plane->min_x >= 0 && x + plane->end_x <= width;
-    int32_t first = y + plane->y < 0 ? -(y + plane->y) : 0;
-    int32_t end = plane->n_rows;
-    if (y + plane->y + end > height)
-        end = height - y - plane->y;
-    for (int32_t row = first; row < end; row++)
-        draw_row(plane, which, row, samples + (y + plane->y + row) * stride_bytes, x, width, depth,
-                 inside);
+    int32_t x = t->x + row->x;
+    int32_t skip = x < 0 ? -x : 0;
+    int32_t n = (x + row->n > t->width ? t->width - x : row->n) - skip;
+    const uint8_t *hide = plane->hide + row->offset + skip;
+    const uint8_t *add = plane->add[which] + row->offset + skip;
+    if (n <= 0)
+        return;
+    if (t->depth > 8) {
+        blend_words((uint16_t *)(void *)line + x + skip, hide, add, n, t->depth);
+        return;
+    }
+    for (int32_t i = 0; i < n; i++)
+        line[x + skip + i] = blend(line[x + skip + i], hide[i], add[i]);
+}
+
+static void draw_plane(const mvf_sprite_plane *plane, int which, const target *t)
+{
+    int inside = t->depth == 8 && t->x + plane->min_x >= 0 && t->x + plane->end_x <= t->width;
+    int32_t top = t->y + plane->y;
+    int32_t first = top < 0 ? -top : 0;
+    int32_t end = top + plane->n_rows > t->height ? t->height - top : plane->n_rows;
+    uint8_t *line = t->samples + (ptrdiff_t)(top + first) * t->stride_bytes;
+    const uint8_t *hide = plane->hide, *add = plane->add[which];
+    for (int32_t i = first; i < end; i++, line += t->stride_bytes) {
+        const mvf_sprite_row *row = &plane->rows[i];
+        if (inside)
+            blend_lanes(line + t->x + row->x, hide + row->offset, add + row->offset, row->n);
+        else
+            draw_clipped_row(plane, which, row, line, t);
+    }
 }
 
 void mvf_sprite_draw(const mvf_sprite *sprite, const mvf_canvas *canvas, int32_t x, int32_t y)
 {
     int32_t shift_x = canvas->chroma_shift_x, shift_y = canvas->chroma_shift_y;
-    int32_t chroma_width = (canvas->width + (1 << shift_x) - 1) >> shift_x;
-    int32_t chroma_height = (canvas->height + (1 << shift_y) - 1) >> shift_y;
-    draw_plane(&sprite->luma, 0, canvas->planes[0], canvas->strides_bytes[0], canvas->width,
-               canvas->height, canvas->bit_depth, x, y);
-    for (int i = 0; i < 2 && canvas->planes[1]; i++)
-        draw_plane(&sprite->chroma, i, canvas->planes[1 + i], canvas->strides_bytes[1 + i],
-                   chroma_width, chroma_height, canvas->bit_depth, x >> shift_x, y >> shift_y);
+    target t = {.samples = canvas->planes[0],
+                .stride_bytes = canvas->strides_bytes[0],
+                .width = canvas->width,
+                .height = canvas->height,
+                .depth = canvas->bit_depth,
+                .x = x,
+                .y = y};
+    draw_plane(&sprite->luma, 0, &t);
+    t.width = (canvas->width + (1 << shift_x) - 1) >> shift_x;
+    t.height = (canvas->height + (1 << shift_y) - 1) >> shift_y;
+    t.x = x >> shift_x;
+    t.y = y >> shift_y;
+    for (int i = 0; i < 2 && canvas->planes[1]; i++) {
+        t.samples = canvas->planes[1 + i];
+        t.stride_bytes = canvas->strides_bytes[1 + i];
+        draw_plane(&sprite->chroma, i, &t);
+    }
 }

@@ -22,17 +22,24 @@ typedef struct mvf_sprite_style {
     float max_length;
 } mvf_sprite_style;
 
+/* One row of a sprite: `n` samples from `x` on, relative to the anchor, at `offset` in the arrays.
+ */
+typedef struct mvf_sprite_row {
+    int32_t x, n, offset;
+} mvf_sprite_row;
+
 /*
- * Every covered sample becomes (sample * keep + add) / 256. Rows `y` to y + n_rows - 1 relative to
- * the anchor; row r covers `n_padded` samples from x[r] on, at `offset[r]` in the arrays.
+ * Every covered sample becomes sample * (256 - hide) / 256 + add, `add` in units of 8 bits; that
+ * sum stays within the depth. Rows `y` to y + n_rows - 1, relative to the anchor.
  */
 typedef struct mvf_sprite_plane {
     int32_t y, n_rows;
+    /* Bounds of the rows, padding included. */
     int32_t min_x, end_x;
-    const int32_t *x, *n, *offset;
-    const uint16_t *keep;
+    const mvf_sprite_row *rows;
+    const uint8_t *hide;
     /* Luma has one, chroma two (U, V). */
-    const uint16_t *add[2];
+    const uint8_t *add[2];
 } mvf_sprite_plane;
 
 typedef struct mvf_sprite {

@@ -12,17 +12,52 @@ typedef struct writer {
     mvf_block *next;
 } writer;
 
-/* A block of a level. */
-typedef struct place {
-    const mvf_level *level;
-    int32_t col, row;
-} place;
-
-static const mvf_match *match_at(const writer *w, place p)
+static size_t index_of(mvf_place p)
 {
-    const mvf_search_config *config = w->assembly->config;
-    size_t index = (size_t)p.row * (size_t)p.level->cols + (size_t)p.col;
-    return w->assembly->matches + w->ref * config->n_matches + p.level->first_match + index;
+    return p.level->first_match + (size_t)p.row * (size_t)p.level->cols + (size_t)p.col;
+}
+
+const mvf_match *mvf_assembly_match(const mvf_assembly *assembly, size_t ref, mvf_place p)
+{
+    return assembly->matches + ref * assembly->config->n_matches + index_of(p);
+}
+
+static mvf_vector predictor_of(const mvf_assembly *assembly, size_t ref, mvf_place p)
+{
+    const mvf_search_config *config = assembly->config;
+    size_t cols = (size_t)config->cols, row = (size_t)p.row, col = (size_t)p.col;
+    if (!assembly->predictors)
+        return (mvf_vector){0, 0};
+    if (config->partitions != MVF_PARTITIONS_FIXED) {
+        row = (size_t)(p.row * p.level->h / config->block_h);
+        col = (size_t)(p.col * p.level->w / config->block_w);
+    }
+    return assembly->predictors[ref * cols * (size_t)config->rows + row * cols + col];
+}
+
+uint32_t mvf_assembly_rate(const mvf_assembly *assembly, size_t ref, mvf_place p)
+{
+    const mvf_search_config *config = assembly->config;
+    const mvf_match *match = mvf_assembly_match(assembly, ref, p);
+    mvf_vector predictor = predictor_of(assembly, ref, p);
+    int32_t factor = 4 / config->match_scale;
+    return mvf_rule_rate(&config->rate, match->x * factor - predictor.x,
+                         match->y * factor - predictor.y);
+}
+
+uint32_t mvf_assembly_j(const mvf_assembly *assembly, size_t ref, mvf_place p)
+{
+    return mvf_assembly_match(assembly, ref, p)->cost + mvf_assembly_rate(assembly, ref, p);
+}
+
+void mvf_assembly_locate(const mvf_assembly *assembly, mvf_place p, mvf_block *block)
+{
+    const mvf_search_config *config = assembly->config;
+    mvf_grid grid = mvf_search_grid(config, (int32_t)(p.level - config->levels));
+    block->x = p.col * grid.step_x;
+    block->y = p.row * grid.step_y;
+    block->w = (uint16_t)mvf_rule_visible(block->x, grid.block_w, config->width);
+    block->h = (uint16_t)mvf_rule_visible(block->y, grid.block_h, config->height);
 }
 
 static uint8_t block_flags(const mvf_search_config *config, const mvf_match *match)
@@ -33,59 +68,63 @@ static uint8_t block_flags(const mvf_search_config *config, const mvf_match *mat
     return on_edge ? MVF_BLOCK_RANGE_EDGE : 0;
 }
 
-static void write_block(writer *w, place p)
+/* The block as it is predicted from one reference. */
+static mvf_block *write_vector(writer *w, mvf_place p, size_t ref)
 {
-    const mvf_search_config *config = w->assembly->config;
-    mvf_grid grid = mvf_search_grid(config, (int32_t)(p.level - config->levels));
-    const mvf_match *match = match_at(w, p);
-    int32_t factor = w->assembly->field->mv_scale / config->match_scale;
+    const mvf_assembly *a = w->assembly;
+    const mvf_match *match = mvf_assembly_match(a, ref, p);
+    int32_t factor = a->field->mv_scale / a->config->match_scale;
     mvf_block *block = w->next++;
-    *block = (mvf_block){.x = p.col * grid.step_x,
-                         .y = p.row * grid.step_y,
-                         .mv_x = (int16_t)(match->x * factor),
+    *block = (mvf_block){.mv_x = (int16_t)(match->x * factor),
                          .mv_y = (int16_t)(match->y * factor),
                          .cost = match->cost,
-                         .dir = w->assembly->dirs[w->ref],
-                         .flags = block_flags(config, match),
-                         .ref = (int16_t)w->ref};
-    block->w = (uint16_t)mvf_rule_visible(block->x, grid.block_w, config->width);
-    block->h = (uint16_t)mvf_rule_visible(block->y, grid.block_h, config->height);
+                         .dir = a->dirs[ref],
+                         .flags = block_flags(a->config, match),
+                         .ref = (int16_t)ref};
+    mvf_assembly_locate(a, p, block);
+    return block;
+}
+
+static void write_block(writer *w, mvf_place p)
+{
+    if (!w->assembly->choices) {
+        write_vector(w, p, w->ref);
+        return;
+    }
+    mvf_choice choice = w->assembly->choices[index_of(p)];
+    mvf_block *block = write_vector(w, p, (size_t)choice.first);
+    if (!choice.is_average)
+        return;
+    write_vector(w, p, (size_t)choice.second);
+    for (int i = 0; i < 2; i++) {
+        block[i].cost = choice.cost;
+        block[i].flags |= MVF_BLOCK_AVERAGE;
+    }
 }
 
 static void write_level(writer *w, const mvf_level *level)
 {
     for (int32_t row = 0; row < level->rows; row++)
         for (int32_t col = 0; col < level->cols; col++)
-            write_block(w, (place){level, col, row});
+            write_block(w, (mvf_place){level, col, row});
 }
 
 /* The tree. */
 
 /* Whether the block begins in the frame. */
-static int exists(place p)
+static int exists(mvf_place p)
 {
     return p.col < p.level->cols && p.row < p.level->rows;
 }
 
 /* What a block costs as a leaf of the tree; nothing outside the frame. */
-static uint64_t leaf_cost(const writer *w, place p)
+static uint64_t leaf_cost(const writer *w, mvf_place p)
 {
-    const mvf_search_config *config = w->assembly->config;
+    const mvf_assembly *a = w->assembly;
     if (!exists(p))
         return 0;
-    const mvf_match *match = match_at(w, p);
-    mvf_vector predictor = {0, 0};
-    if (w->assembly->predictors) {
-        size_t n_blocks = (size_t)config->cols * (size_t)config->rows;
-        size_t block = (size_t)(p.row * p.level->h / config->block_h) * (size_t)config->cols +
-                       (size_t)(p.col * p.level->w / config->block_w);
-        predictor = w->assembly->predictors[w->ref * n_blocks + block];
-    }
-    int32_t factor = 4 / config->match_scale;
-    return (uint64_t)match->cost +
-           mvf_rule_rate(&config->rate, match->x * factor - predictor.x,
-                         match->y * factor - predictor.y) +
-           config->leaf_cost;
+    uint64_t j = a->choices ? a->choices[index_of(p)].j : mvf_assembly_j(a, w->ref, p);
+    return j + a->config->leaf_cost;
 }
 
 /* The ways to cut a square, in the order that settles ties. */
@@ -96,21 +135,21 @@ static int32_t levels_to_next_square(const mvf_search_config *config)
     return config->partitions == MVF_PARTITIONS_RECT ? 3 : 1;
 }
 
-static place half_of(place square, cut way, int32_t which)
+static mvf_place half_of(mvf_place square, cut way, int32_t which)
 {
-    return way == CUT_ROWS ? (place){square.level + 1, square.col, 2 * square.row + which}
-                           : (place){square.level + 2, 2 * square.col + which, square.row};
+    return way == CUT_ROWS ? (mvf_place){square.level + 1, square.col, 2 * square.row + which}
+                           : (mvf_place){square.level + 2, 2 * square.col + which, square.row};
 }
 
-static place quarter_of(const writer *w, place square, int32_t which)
+static mvf_place quarter_of(const writer *w, mvf_place square, int32_t which)
 {
-    return (place){square.level + levels_to_next_square(w->assembly->config),
-                   2 * square.col + which % 2, 2 * square.row + which / 2};
+    return (mvf_place){square.level + levels_to_next_square(w->assembly->config),
+                       2 * square.col + which % 2, 2 * square.row + which / 2};
 }
 
-static uint64_t tree_cost(const writer *w, place square, cut *way);
+static uint64_t tree_cost(const writer *w, mvf_place square, cut *way);
 
-static uint64_t cost_of_cut(const writer *w, place square, cut way)
+static uint64_t cost_of_cut(const writer *w, mvf_place square, cut way)
 {
     uint64_t sum = 0;
     cut ignored;
@@ -124,7 +163,7 @@ static uint64_t cost_of_cut(const writer *w, place square, cut way)
 }
 
 /* The cheapest way to cut the square and what it costs. */
-static uint64_t tree_cost(const writer *w, place square, cut *way)
+static uint64_t tree_cost(const writer *w, mvf_place square, cut *way)
 {
     const mvf_search_config *config = w->assembly->config;
     uint64_t best = leaf_cost(w, square);
@@ -142,13 +181,13 @@ static uint64_t tree_cost(const writer *w, place square, cut *way)
     return best;
 }
 
-static void write_leaf(writer *w, place p)
+static void write_leaf(writer *w, mvf_place p)
 {
     if (exists(p))
         write_block(w, p);
 }
 
-static void write_tree(writer *w, place square)
+static void write_tree(writer *w, mvf_place square)
 {
     cut way;
     if (!exists(square))
@@ -167,15 +206,17 @@ static void write_trees(writer *w)
     const mvf_level *level = w->assembly->config->levels;
     for (int32_t row = 0; row < level->rows; row++)
         for (int32_t col = 0; col < level->cols; col++)
-            write_tree(w, (place){level, col, row});
+            write_tree(w, (mvf_place){level, col, row});
 }
 
 /* The planes are identical when each block matches at (0, 0) without cost, since the blocks cover
  * the frame. */
-static int is_duplicate(const mvf_field *field)
+static int is_duplicate(const mvf_field *field, int is_merged)
 {
+    const mvf_block *blocks = field->blocks;
     for (size_t i = 0; i < field->n_blocks; i++)
-        if (field->blocks[i].cost || field->blocks[i].mv_x || field->blocks[i].mv_y)
+        if (blocks[i].cost || blocks[i].mv_x || blocks[i].mv_y ||
+            (is_merged && blocks[i].ref != blocks[0].ref))
             return 0;
     return field->n_blocks > 0;
 }
@@ -187,13 +228,14 @@ void mvf_assemble_field(const mvf_assembly *assembly)
     writer w = {.assembly = assembly, .next = field->blocks};
     int is_tree = config->partitions != MVF_PARTITIONS_FIXED &&
                   config->partition_output == MVF_PARTITION_TREE;
-    for (w.ref = 0; w.ref < field->n_references; w.ref++) {
+    size_t n_layers = assembly->choices ? 1 : field->n_references;
+    for (w.ref = 0; w.ref < n_layers; w.ref++) {
         if (is_tree)
             write_trees(&w);
         for (int32_t i = 0; i < config->n_levels && !is_tree; i++)
             write_level(&w, &config->levels[i]);
     }
     field->n_blocks = (size_t)(w.next - field->blocks);
-    if (is_duplicate(field))
+    if (is_duplicate(field, assembly->choices != NULL))
         field->flags |= MVF_FIELD_DUPLICATE;
 }

@@ -308,7 +308,7 @@ static void load_unit(unit *u, const mvf_plane *current, const mvf_engine_job *j
     u->predictor = job->predictors ? job->predictors[block] : (mvf_vector){0, 0};
     mvf_patch_gather(u->current, current, u->x, u->y, u->w, u->h);
     if (config->method == MVF_METHOD_REFINE)
-        list_starts(u, job->hints + block * (size_t)job->n_hints, job->n_hints);
+        list_starts(u, job->hints ? job->hints + block * (size_t)job->n_hints : NULL, job->n_hints);
     else
         mvf_patch_gather(u->window, u->reference_plane, u->x - config->range_x,
                          u->y - config->range_y, u->w + 2 * config->range_x,

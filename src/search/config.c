@@ -96,9 +96,10 @@ static mvf_status check_rate(const mvf_options *options)
 
 static mvf_status check_partitions(const mvf_options *options)
 {
-    if (options->partitions > MVF_PARTITIONS_RECT || options->partition_output > MVF_PARTITION_ALL)
+    if (options->partitions > MVF_PARTITIONS_RECT ||
+        options->partition_output > MVF_PARTITION_ALL || options->merge > MVF_MERGE_AVERAGE)
         return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
-                        "partitions or their output are not ones that this version knows");
+                        "partitions, their output or merge are not ones that this version knows");
     if (options->partitions == MVF_PARTITIONS_FIXED)
         return MVF_OK;
     if (options->block_w != options->block_h || options->step_x % options->block_w ||
@@ -127,6 +128,8 @@ const char *mvf_search_beyond_cuda(const mvf_search_config *config)
         return "lambda";
     if (config->method == MVF_METHOD_REFINE)
         return "method refine";
+    if (config->merge == MVF_MERGE_AVERAGE)
+        return "merge average";
     return config->partitions != MVF_PARTITIONS_FIXED ? "partitions" : NULL;
 }
 
@@ -234,7 +237,8 @@ mvf_status mvf_search_configure(mvf_search_config *config, const mvf_options *op
                             .refine_range = options->refine_range,
                             .partitions = options->partitions,
                             .partition_output = options->partition_output,
-                            .leaf_cost = options->leaf_cost};
+                            .leaf_cost = options->leaf_cost,
+                            .merge = options->merge};
     add_levels(config, options->partition_min);
     const mvf_level *smallest = &config->levels[config->n_levels - 1];
     if (smallest->w < 8 || smallest->h < 8)

@@ -48,6 +48,7 @@ typedef struct mvf_search_config {
     mvf_partitions partitions;
     mvf_partition_output partition_output;
     uint32_t leaf_cost;
+    mvf_merge merge;
     /* The grids that get matches: one without partitions. */
     int32_t n_levels;
     mvf_level levels[MVF_MAX_LEVELS];
@@ -100,6 +101,9 @@ typedef struct mvf_engine_ops {
     mvf_status (*submit)(mvf_engine *engine, mvf_engine_job *job);
     /* MVF_AGAIN while the job is not finished and `wait` is 0. Any other answer ends the job. */
     mvf_status (*collect)(mvf_engine *engine, mvf_engine_job *job, int wait);
+    /* Runs the tasks on the engine's threads and waits for them. NULL: it has none. */
+    void (*run_tasks)(mvf_engine *engine, void (*run)(void *context, int32_t task, int32_t worker),
+                      void *context, int32_t n_tasks);
 } mvf_engine_ops;
 
 extern const mvf_engine_ops mvf_engine_cpu;

@@ -212,6 +212,15 @@ static mvf_status cpu_collect(mvf_engine *engine, mvf_engine_job *job, int wait)
     return MVF_OK;
 }
 
+static void cpu_run_tasks(mvf_engine *engine,
+                          void (*run)(void *context, int32_t task, int32_t worker), void *context,
+                          int32_t n_tasks)
+{
+    mvf_pool_job job = {.run = run, .context = context, .n_tasks = n_tasks};
+    mvf_pool_submit(engine->pool, &job);
+    mvf_pool_finished(engine->pool, &job, 1);
+}
+
 const mvf_engine_ops mvf_engine_cpu = {.name = "cpu",
                                        .open = cpu_open,
                                        .close = cpu_close,
@@ -220,4 +229,5 @@ const mvf_engine_ops mvf_engine_cpu = {.name = "cpu",
                                        .plane_view = cpu_plane_view,
                                        .plane_destroy = cpu_plane_destroy,
                                        .submit = cpu_submit,
-                                       .collect = cpu_collect};
+                                       .collect = cpu_collect,
+                                       .run_tasks = cpu_run_tasks};

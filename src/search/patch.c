@@ -106,15 +106,3 @@ mvf_metric_function mvf_metric_select(mvf_metric metric, int32_t tile, mvf_cpu_l
         return ssd;
     return metric == MVF_METRIC_SATD4 || tile == 4 ? satd4 : satd8;
 }
-
-uint32_t mvf_metric_sad_average(mvf_patch a, mvf_patch b, mvf_patch c, int32_t w, int32_t h)
-{
-    uint32_t sum = 0;
-    for (int32_t y = 0; y < h; y++) {
-        const uint16_t *p = mvf_patch_at(a, 0, y), *q = mvf_patch_at(b, 0, y),
-                       *r = mvf_patch_at(c, 0, y);
-        for (int32_t x = 0; x < w; x++)
-            sum += (uint32_t)abs(p[x] - ((q[x] + r[x] + 1) >> 1));
-    }
-    return sum;
-}

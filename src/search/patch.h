@@ -51,7 +51,7 @@ typedef void (*mvf_predict_function)(mvf_patch to, mvf_patch reference, int32_t 
 mvf_metric_function mvf_metric_select(mvf_metric metric, int32_t tile, mvf_cpu_level level);
 mvf_predict_function mvf_predict_select(mvf_interpolation filter, mvf_cpu_level level);
 
-/* Sum of |a - (b + c + 1) / 2|, rounded down: SAD against the average of two predictions. */
-uint32_t mvf_metric_sad_average(mvf_patch a, mvf_patch b, mvf_patch c, int32_t w, int32_t h);
+/* Replaces `to` by the rounded-up average of both. */
+void mvf_patch_average(mvf_patch to, mvf_patch other, int32_t w, int32_t h);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "search/engine.h"
 #include "search/patch.h"
+#include "search/subpel_rule.h"
 
 /* What refines: a config and the functions for it. */
 typedef struct mvf_refiner {
@@ -16,6 +17,7 @@ typedef struct mvf_refiner {
     mvf_predict_function predict;
 } mvf_refiner;
 
+/* The metric is the last one of the search: that of the refinement, or else of the search. */
 void mvf_refiner_init(mvf_refiner *refiner, const mvf_search_config *config, mvf_cpu_level level);
 
 /* One block to refine. */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "search/assemble.h"
 #include "search/engine.h"
+#include "search/merge.h"
 
 #define REASON_BYTES 512
 #define NO_SLOT SIZE_MAX
@@ -388,7 +389,7 @@ static void describe_field(const mvf_searcher *s, mvf_field *field, const mvf_pi
     field->bit_depth = config->bit_depth;
     field->mv_scale = 4;
     field->opaque = opaque;
-    if (config->partitions == MVF_PARTITIONS_FIXED)
+    if (config->partitions == MVF_PARTITIONS_FIXED && config->merge != MVF_MERGE_AVERAGE)
         field->grid = mvf_search_grid(config, 0);
     for (size_t i = 0; i < field->n_references; i++)
         field->references[i] = (mvf_reference){all[1 + i]->frame, all[1 + i]->pts};
@@ -425,9 +426,13 @@ static mvf_status prepare_submission(mvf_searcher *s, submission *entry,
                                      const mvf_picture *const *all, size_t n_references,
                                      const mvf_guides *guides, void *opaque)
 {
-    size_t n_blocks = n_references * s->config.n_matches;
+    size_t n_matches = n_references * s->config.n_matches, n_blocks = n_matches;
+    if (n_references && s->config.merge == MVF_MERGE_BEST)
+        n_blocks = s->config.n_matches;
+    if (n_references && s->config.merge == MVF_MERGE_AVERAGE)
+        n_blocks = 2 * s->config.n_matches;
     *entry = (submission){.n_references = n_references};
-    entry->matches = mvf_alloc_array(n_blocks, sizeof *entry->matches);
+    entry->matches = mvf_alloc_array(n_matches, sizeof *entry->matches);
     if (!entry->matches || mvf_field_alloc(&entry->field, n_references, n_blocks) != MVF_OK)
         return MVF_ERROR_MEMORY;
     describe_field(s, entry->field, all, opaque);
@@ -493,6 +498,61 @@ mvf_status mvf_searcher_submit_guided(mvf_searcher *s, const mvf_picture *curren
     return MVF_OK;
 }
 
+static void average_task(void *context, int32_t task, int32_t worker)
+{
+    (void)worker;
+    mvf_average_row(context, task);
+}
+
+static mvf_plane view_slot(const mvf_searcher *s, size_t slot)
+{
+    const mvf_search_config *config = &s->config;
+    mvf_picture view;
+    mvf_picture_init(&view);
+    s->ops->plane_view(s->slots[slot].plane, &view);
+    return (mvf_plane){.origin = (uint8_t *)(uintptr_t)view.data,
+                       .stride_bytes = view.stride_bytes,
+                       .width = config->width,
+                       .height = config->height,
+                       .bit_depth = config->bit_depth,
+                       .sample_bytes = config->sample_bytes};
+}
+
+/* Tries the averages of the two best references, on the engine's threads. */
+static void average(mvf_searcher *s, const submission *entry, const mvf_assembly *assembly,
+                    mvf_choice *choices)
+{
+    mvf_plane current = view_slot(s, entry->slots[0]), references[MVF_MAX_REFERENCES];
+    mvf_refiner refiner;
+    for (size_t i = 0; i < entry->n_references; i++)
+        references[i] = view_slot(s, entry->slots[1 + i]);
+    mvf_refiner_init(&refiner, &s->config, s->options.cpu_level);
+    mvf_averaging averaging = {assembly, &refiner, &current, references, choices};
+    s->ops->run_tasks(s->engine, average_task, &averaging, mvf_averaging_tasks(&s->config));
+}
+
+static mvf_status assemble(mvf_searcher *s, submission *entry)
+{
+    mvf_assembly assembly = {.config = &s->config,
+                             .matches = entry->matches,
+                             .predictors = entry->predictors,
+                             .dirs = entry->dirs,
+                             .field = entry->field};
+    mvf_choice *choices = NULL;
+    if (s->config.merge != MVF_MERGE_NONE && entry->n_references) {
+        choices = mvf_alloc_array(s->config.n_matches, sizeof *choices);
+        if (!choices)
+            return MVF_ERROR_MEMORY;
+        mvf_merge_references(&assembly, choices);
+        if (s->config.merge == MVF_MERGE_AVERAGE)
+            average(s, entry, &assembly, choices);
+        assembly.choices = choices;
+    }
+    mvf_assemble_field(&assembly);
+    free(choices);
+    return MVF_OK;
+}
+
 static mvf_status collect_jobs(mvf_searcher *s, submission *entry, int wait)
 {
     while (entry->n_collected < entry->n_references) {
@@ -517,12 +577,9 @@ mvf_status mvf_searcher_receive(mvf_searcher *s, mvf_field **field)
     mvf_status status = collect_jobs(s, entry, wait);
     if (status == MVF_AGAIN)
         return status;
+    if (status == MVF_OK)
+        status = assemble(s, entry);
     if (status == MVF_OK) {
-        mvf_assemble_field(&(mvf_assembly){.config = &s->config,
-                                           .matches = entry->matches,
-                                           .predictors = entry->predictors,
-                                           .dirs = entry->dirs,
-                                           .field = entry->field});
         *field = entry->field;
         entry->field = NULL;
     }

@@ -90,7 +90,7 @@ static void predict_h264_half(mvf_patch to, mvf_patch from, int32_t w, int32_t h
         copy(to, from, w, h);
 }
 
-static void average_into(mvf_patch to, mvf_patch other, int32_t w, int32_t h)
+void mvf_patch_average(mvf_patch to, mvf_patch other, int32_t w, int32_t h)
 {
     for (int32_t y = 0; y < h; y++) {
         uint16_t *out = mvf_patch_at(to, 0, y);
@@ -111,7 +111,7 @@ static void predict_h264(mvf_patch to, mvf_patch from, int32_t w, int32_t h, int
     if (!is_quarter)
         return;
     predict_h264_half(other, from, w, h, bx, by, top);
-    average_into(to, other, w, h);
+    mvf_patch_average(to, other, w, h);
 }
 
 /* One pass along rows; at phase 0 only the shift remains, as sums of 64 times the sample would. */
