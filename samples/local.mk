@@ -1,2 +1,19 @@
 EXTRA_DIST += samples/debian-packages.sh samples/quickstart.sh samples/media/README.md \
 	samples/media/street-540p.mp4
+
+# Small programs on the public API, as a user would build them.
+check_PROGRAMS += samples/embed_minimal
+samples_embed_minimal_SOURCES = samples/embed_minimal.c
+samples_embed_minimal_LDADD = src/libmvfield.la
+if HAVE_FFMPEG
+check_PROGRAMS += samples/lossless_coder
+samples_lossless_coder_SOURCES = samples/lossless_coder.c
+samples_lossless_coder_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS)
+samples_lossless_coder_LDADD = src/libmvfield-video.la src/libmvfield.la $(ZLIB_LIBS)
+if HAVE_AVFILTER
+check_PROGRAMS += samples/attach_side_data
+samples_attach_side_data_SOURCES = samples/attach_side_data.c
+samples_attach_side_data_CFLAGS = $(AM_CFLAGS) $(AVFILTER_CFLAGS)
+samples_attach_side_data_LDADD = src/libmvfield-video.la src/libmvfield.la $(AVFILTER_LIBS)
+endif
+endif

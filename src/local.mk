@@ -19,9 +19,6 @@ src_libmvf_internal_la_SOURCES = \
 	src/plane/picture.c src/plane/plane.c src/plane/plane.h \
 	src/search/config.c src/search/engine.h src/search/engine_cpu.c src/search/reference.c \
 	src/search/reference.h src/search/rule.h src/search/searcher.c \
-	src/search/assemble.c src/search/assemble.h src/search/block_search.c src/search/block_search.h \
-	src/search/guides.c src/search/merge.c src/search/merge.h src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/refine.c \
-	src/search/refine.h src/search/subpel.c src/search/subpel_rule.h \
 	src/search/bounds_template.h src/search/full.c src/search/full.h \
 	src/search/groups_template.h src/search/kernels.c src/search/kernels.h \
 	src/search/kernels_c.c src/search/kernels_template.h src/search/sums.c src/search/sums.h \
@@ -31,6 +28,12 @@ src_libmvf_internal_la_SOURCES = \
 	src/sink/sink_kitti.c src/sink/sink_md5.c src/sink/sink_mvf.c src/sink/sink_npy.c \
 	src/sink/sink_npz.c src/sink/sink_null.c src/sink/sink_yuview.c src/sink/text.c \
 	src/sink/text.h src/sink/zip.c src/sink/zip.h
+# What encoders ask of a search.
+src_libmvf_internal_la_SOURCES += \
+	src/search/assemble.c src/search/assemble.h src/search/block_search.c \
+	src/search/block_search.h src/search/guides.c src/search/merge.c src/search/merge.h \
+	src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/predict.c \
+	src/search/refine.c src/search/refine.h src/search/subpel.c src/search/subpel_rule.h
 src_libmvf_internal_la_LIBADD = src/libmvf_base.la $(ZLIB_LIBS)
 
 if X86_64
@@ -70,8 +73,8 @@ noinst_LTLIBRARIES += src/libmvf_video_internal.la
 src_libmvf_video_internal_la_SOURCES = \
 	src/overlay/arrows.c src/overlay/arrows.h src/overlay/canvas.c src/overlay/canvas.h \
 	src/overlay/sprite.c src/overlay/sprite.h \
-	src/video/codec_vectors.c src/video/decode.c src/video/encode.c src/video/ffmpeg.c \
-	src/video/frame.c \
+	src/video/attach.c src/video/codec_vectors.c src/video/decode.c src/video/encode.c \
+	src/video/ffmpeg.c src/video/frame.c \
 	src/video/input.c src/video/internal.h src/video/luma.c src/video/open.c \
 	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c \
 	src/video/scale.c src/video/seek.c src/video/source.c src/video/timeline.c src/video/write.h

@@ -167,6 +167,29 @@ static int same_blocks(const mvf_field *a, const mvf_field *b)
     return same;
 }
 
+/* Where the last metric is SAD: whether each block differs from its prediction by its cost. */
+static int predicts_its_costs(const encoder_case *c, const mvf_field *field)
+{
+    const mvf_options *o = &c->options;
+    check_plane prediction = c->current;
+    mvf_picture reference = check_plane_picture(&c->reference, 0);
+    prediction.memory = allocate(c->current.n_bytes, 1);
+    prediction.origin = prediction.memory + (c->current.origin - c->current.memory);
+    int ok = mvf_field_predict(field, &reference, o->interpolation, prediction.origin,
+                               prediction.stride_bytes) == MVF_OK;
+    for (size_t i = 0; ok && i < field->n_blocks; i++) {
+        const mvf_block *b = &field->blocks[i];
+        uint32_t sum = 0;
+        for (int32_t y = b->y; y < b->y + b->h; y++)
+            for (int32_t x = b->x; x < b->x + b->w; x++)
+                sum += (uint32_t)abs((int)check_plane_sample(&c->current, x, y) -
+                                     (int)check_plane_sample(&prediction, x, y));
+        ok = sum == b->cost;
+    }
+    free(prediction.memory);
+    return ok;
+}
+
 /* Plain C against the oracle, the other instruction levels against plain C. */
 static mvf_field *check_levels(check_run *run, encoder_case *c)
 {
@@ -209,6 +232,10 @@ static void run_case(check_run *run, encoder_case *c)
         c->bit_depth = 8;
     open_case(run, c);
     mvf_field *field = check_levels(run, c);
+    mvf_metric last =
+        c->options.subpel == MVF_SUBPEL_NONE ? c->options.metric : c->options.refine_metric;
+    if (field && last == MVF_METRIC_SAD)
+        check_result(run, predicts_its_costs(c, field), "mvf_field_predict() gives the costs");
     mvf_field_free(&field);
     close_case(c);
 }

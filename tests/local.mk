@@ -21,7 +21,7 @@ EXTRA_DIST += tests/run.sh
 # Unit tests of the core.
 if HAVE_CMOCKA
 unit_programs = \
-	tests/unit/base tests/unit/field tests/unit/flow tests/unit/mvf tests/unit/searcher \
+	tests/unit/base tests/unit/field tests/unit/flow tests/unit/guides tests/unit/mvf tests/unit/searcher \
 	tests/unit/sink
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
@@ -39,6 +39,9 @@ tests_unit_flow_LDADD = $(unit_ldadd)
 tests_unit_mvf_SOURCES = tests/unit/mvf.c tests/unit/unit.h
 tests_unit_mvf_CFLAGS = $(unit_cflags)
 tests_unit_mvf_LDADD = $(unit_ldadd)
+tests_unit_guides_SOURCES = tests/unit/guides.c tests/unit/unit.h
+tests_unit_guides_CFLAGS = $(unit_cflags)
+tests_unit_guides_LDADD = $(unit_ldadd)
 tests_unit_searcher_SOURCES = tests/unit/searcher.c tests/unit/unit.h
 tests_unit_searcher_CFLAGS = $(unit_cflags)
 tests_unit_searcher_LDADD = $(unit_ldadd)
@@ -57,7 +60,7 @@ EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.s
 # The command.
 cli_tests = tests/cli/codec.tap tests/cli/encoder.tap tests/cli/formats.tap \
 	tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
-	tests/cli/resources.tap tests/cli/search.tap tests/cli/seek.tap \
+	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap \
 	tests/cli/source.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)

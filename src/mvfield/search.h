@@ -300,6 +300,18 @@ MVF_API mvf_status mvf_search(const mvf_options *options, int32_t width, int32_t
                               int32_t bit_depth, const mvf_picture *current,
                               const mvf_picture *reference, mvf_field **field);
 
+/*
+ * Motion compensation: writes what the field predicts, block by block, into a plane of the field's
+ * size and bit depth in host memory. `references` are the field's, in its order, in host memory.
+ * Later blocks go over earlier ones; pairs with MVF_BLOCK_AVERAGE are averaged; blocks without a
+ * vector are left as they are. Bit-exact with the search: a block's SAD against its prediction is
+ * its cost, if it was refined by SAD with the same filter.
+ * MVF_ERROR_ARGUMENT: a block that is not in the frame, larger than MVF_MAX_BLOCK or without its
+ * reference. MVF_ERROR_UNSUPPORTED: a vector scale other than 1, 2 and 4.
+ */
+MVF_API mvf_status mvf_field_predict(const mvf_field *field, const mvf_picture *references,
+                                     mvf_interpolation filter, void *plane, ptrdiff_t stride_bytes);
+
 /* The best level that this machine runs, and a level's name ("c", "sse2", ... "avx512"). */
 MVF_API mvf_cpu_level mvf_cpu_best_level(void);
 MVF_API const char *mvf_cpu_level_name(mvf_cpu_level level);

@@ -155,6 +155,15 @@ MVF_API mvf_status mvf_frame_get_codec_field(const mvf_frame *frame, mvf_field *
 /* FFmpeg's frame, owned by `frame`. */
 MVF_API struct AVFrame *mvf_frame_get_avframe(mvf_frame *frame);
 
+/*
+ * Attaches the field's vectors to a frame as AV_FRAME_DATA_MOTION_VECTORS, in place of any that are
+ * there, so that FFmpeg's tools (the codecview filter, whatever reads side data) see them as a
+ * codec's: dst is a block's centre, src = dst + motion / motion_scale rounded towards zero.
+ * FFmpeg's positions have 16 bits: in frames wider or higher than 32767 px they wrap.
+ * MVF_ERROR_MEMORY.
+ */
+MVF_API mvf_status mvf_field_attach(const mvf_field *field, struct AVFrame *frame);
+
 /* A second owner of the same frame, or NULL when memory runs out. */
 MVF_API mvf_frame *mvf_frame_ref(const mvf_frame *frame);
 
