@@ -22,7 +22,7 @@ typedef uint8_t output_byte;
 
 static int write_bytes(void *opaque, output_byte *buffer, int size)
 {
-    mvf_output *output = opaque;
+    mvf_media_output *output = opaque;
     int written = 0;
     while (written < size) {
         ssize_t n_bytes = write(output->fd, buffer + written, (size_t)(size - written));
@@ -35,7 +35,7 @@ static int write_bytes(void *opaque, output_byte *buffer, int size)
 
 static int64_t seek_bytes(void *opaque, int64_t offset, int whence)
 {
-    mvf_output *output = opaque;
+    mvf_media_output *output = opaque;
     struct stat status;
     if (whence & AVSEEK_SIZE)
         return fstat(output->fd, &status) ? AVERROR(errno) : (int64_t)status.st_size;
@@ -44,7 +44,7 @@ static int64_t seek_bytes(void *opaque, int64_t offset, int whence)
 }
 
 /* Under a name that no other process has. */
-static int create_part(mvf_output *output)
+static int create_part(mvf_media_output *output)
 {
     size_t size = strlen(output->path) + 64;
     output->part_path = mvf_alloc_array(size, 1);
@@ -63,7 +63,7 @@ static int create_part(mvf_output *output)
     return error;
 }
 
-static int create_io(mvf_output *output)
+static int create_io(mvf_media_output *output)
 {
     uint8_t *buffer = av_malloc(BUFFER_BYTES);
     if (!buffer)
@@ -74,10 +74,11 @@ static int create_io(mvf_output *output)
     return output->io ? 0 : AVERROR(ENOMEM);
 }
 
-mvf_status mvf_output_open(mvf_output *output, const char *path, int overwrite, int *error)
+mvf_status mvf_media_output_open(mvf_media_output *output, const char *path, int overwrite,
+                                 int *error)
 {
     struct stat existing;
-    *output = (mvf_output){.fd = -1};
+    *output = (mvf_media_output){.fd = -1};
     *error = 0;
     if (stat(path, &existing) == 0) {
         *error = S_ISDIR(existing.st_mode) ? AVERROR(EISDIR) : 0;
@@ -90,18 +91,18 @@ mvf_status mvf_output_open(mvf_output *output, const char *path, int overwrite, 
         *error = create_io(output);
     if (!*error)
         return MVF_OK;
-    mvf_output_discard(output);
+    mvf_media_output_discard(output);
     return *error == AVERROR(ENOMEM) ? MVF_ERROR_MEMORY : MVF_ERROR_IO;
 }
 
-int mvf_output_restart(mvf_output *output)
+int mvf_media_output_restart(mvf_media_output *output)
 {
     if (avio_seek(output->io, 0, SEEK_SET) < 0 || ftruncate(output->fd, 0))
         return AVERROR(EIO);
     return 0;
 }
 
-static int close_file(mvf_output *output)
+static int close_file(mvf_media_output *output)
 {
     int error = 0;
     if (output->io) {
@@ -116,7 +117,7 @@ static int close_file(mvf_output *output)
     return error;
 }
 
-int mvf_output_commit(mvf_output *output)
+int mvf_media_output_commit(mvf_media_output *output)
 {
     int error = close_file(output);
     if (!error && rename(output->part_path, output->path))
@@ -128,12 +129,12 @@ int mvf_output_commit(mvf_output *output)
     return error;
 }
 
-void mvf_output_discard(mvf_output *output)
+void mvf_media_output_discard(mvf_media_output *output)
 {
     close_file(output);
     if (output->part_path)
         unlink(output->part_path);
     free(output->part_path);
     free(output->path);
-    *output = (mvf_output){.fd = -1};
+    *output = (mvf_media_output){.fd = -1};
 }

@@ -40,7 +40,7 @@ struct mvf_overlay {
     int32_t threads;
     char *name;
     const struct container *container;
-    mvf_output output;
+    mvf_media_output output;
     AVFormatContext *format;
     AVStream *video;
     copied_stream *copied;
@@ -81,7 +81,7 @@ static mvf_status fail_av(const mvf_overlay *overlay, int error, const char *wha
 static mvf_status open_output(mvf_overlay *overlay, const char *path, int overwrite)
 {
     int error;
-    mvf_status status = mvf_output_open(&overlay->output, path, overwrite, &error);
+    mvf_status status = mvf_media_output_open(&overlay->output, path, overwrite, &error);
     if (status == MVF_ERROR_EXISTS)
         return mvf_fail(&overlay->logger, status, "%s: exists already (overwrite replaces it)",
                         overlay->name);
@@ -296,7 +296,7 @@ static mvf_status open_muxer(mvf_overlay *overlay)
                 overlay->name, av_err2str(error));
         for (unsigned i = 0; i < overlay->n_copied; i++)
             overlay->copied[i].out = NULL;
-        error = mvf_output_restart(&overlay->output);
+        error = mvf_media_output_restart(&overlay->output);
         if (!error)
             error = new_muxer(overlay);
         if (error >= 0)
@@ -514,7 +514,7 @@ static mvf_status finish(mvf_overlay *overlay)
     MVF_TRY(copy_others(overlay, 1));
     error = av_write_trailer(overlay->format);
     if (error >= 0)
-        error = mvf_output_commit(&overlay->output);
+        error = mvf_media_output_commit(&overlay->output);
     return error < 0 ? fail_av(overlay, error, "writing failed") : MVF_OK;
 }
 
@@ -532,7 +532,7 @@ void mvf_overlay_discard(mvf_overlay **overlay)
     mvf_overlay *closed = *overlay;
     avcodec_free_context(&closed->encoder.codec);
     avformat_free_context(closed->format);
-    mvf_output_discard(&closed->output);
+    mvf_media_output_discard(&closed->output);
     mvf_painter_close(&closed->painter);
     av_packet_free(&closed->packet);
     free(closed->copied);

@@ -11,20 +11,21 @@
 
 /* output.c: a file that is written beside its final name and renamed when it is complete. */
 
-typedef struct mvf_output {
+typedef struct mvf_media_output {
     char *path, *part_path;
     int fd;
     AVIOContext *io;
-} mvf_output;
+} mvf_media_output;
 
 /* Returns a status without a message; *error is an AVERROR code for MVF_ERROR_IO. */
-mvf_status mvf_output_open(mvf_output *output, const char *path, int overwrite, int *error);
+mvf_status mvf_media_output_open(mvf_media_output *output, const char *path, int overwrite,
+                                 int *error);
 /* Empties the file, which stays open. */
-int mvf_output_restart(mvf_output *output);
+int mvf_media_output_restart(mvf_media_output *output);
 /* Closes and renames; 0 or an AVERROR code. */
-int mvf_output_commit(mvf_output *output);
+int mvf_media_output_commit(mvf_media_output *output);
 /* Closes and removes, unless it was committed. */
-void mvf_output_discard(mvf_output *output);
+void mvf_media_output_discard(mvf_media_output *output);
 
 /* timeline.c: times that only grow, as muxers and encoders demand. */
 
