@@ -33,14 +33,16 @@ src_libmvf_internal_la_SOURCES += \
 	src/search/assemble.c src/search/assemble.h src/search/block_search.c \
 	src/search/block_search.h src/search/guides.c src/search/merge.c src/search/merge.h \
 	src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/predict.c \
-	src/search/refine.c src/search/refine.h src/search/subpel.c src/search/subpel_rule.h
+	src/search/refine.c src/search/refine.h src/search/subpel.c src/search/subpel_rule.h \
+	src/search/subpel_template.h
 src_libmvf_internal_la_LIBADD = src/libmvf_base.la $(ZLIB_LIBS)
 
 if X86_64
 # One library for each instruction level above the baseline, with its own flags.
 noinst_LTLIBRARIES += src/libmvf_avx2.la src/libmvf_avx512.la
 src_libmvf_internal_la_SOURCES += src/search/kernels_sse2.c
-src_libmvf_avx2_la_SOURCES = src/search/kernels_avx2.c
+src_libmvf_avx2_la_SOURCES = \
+	src/search/kernels_avx2.c src/search/patch_avx2.c src/search/subpel_avx2.c
 src_libmvf_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mbmi -mbmi2 -mpopcnt
 src_libmvf_avx512_la_SOURCES = src/search/kernels_avx512.c
 src_libmvf_avx512_la_CFLAGS = \

@@ -36,6 +36,7 @@ typedef struct scratch {
 struct mvf_block_search {
     const mvf_search_config *config;
     mvf_metric_function metric;
+    mvf_partition_ops partition;
     mvf_refiner refiner;
     /* Of a full search. */
     mvf_vector *candidates;
@@ -136,8 +137,14 @@ static mvf_match search_block(const unit *u)
 /* The costs of the smallest blocks; those outside the frame cost nothing. */
 static void sum_smallest(const unit *u, mvf_patch reference, const mvf_level *level, uint32_t *sums)
 {
-    for (int32_t y = 0; y < u->search->config->block_h; y += level->h)
-        for (int32_t x = 0; x < u->search->config->block_w; x += level->w, sums++) {
+    const mvf_search_config *config = u->search->config;
+    if (u->search->partition.sads && u->w == config->block_w && u->h == config->block_h) {
+        u->search->partition.sads(u->current, reference, level->w, u->w / level->w, u->h / level->h,
+                                  sums);
+        return;
+    }
+    for (int32_t y = 0; y < config->block_h; y += level->h)
+        for (int32_t x = 0; x < config->block_w; x += level->w, sums++) {
             int32_t w = mvf_rule_visible(x, level->w, u->w);
             int32_t h = mvf_rule_visible(y, level->h, u->h);
             *sums = w <= 0 || h <= 0
@@ -214,16 +221,6 @@ static void bar_node(const unit *u, void *opaque, const mvf_level *level, int32_
         u->scratch->sums[node] = UINT32_MAX - rate_of(u, *v);
 }
 
-static void keep_best(scratch *s, int32_t n_nodes, uint32_t rate, int32_t index)
-{
-    for (int32_t i = 0; i < n_nodes; i++) {
-        uint32_t j = s->sums[i] + rate;
-        int better = j < s->best_j[i];
-        s->best_j[i] = better ? j : s->best_j[i];
-        s->best_index[i] = better ? index : s->best_index[i];
-    }
-}
-
 static void store_node(const unit *u, void *opaque, const mvf_level *level, int32_t node,
                        mvf_refine_block block)
 {
@@ -248,7 +245,8 @@ static void search_partitions(const unit *u, mvf_match *matches)
         /* What the whole unit may do, each part of it may. */
         if (!is_in(common, v))
             visit_nodes(u, bar_node, &v);
-        keep_best(s, search->n_nodes, rate_of(u, v), i);
+        search->partition.keep(s->sums, s->best_j, s->best_index, search->n_nodes, rate_of(u, v),
+                               i);
     }
     visit_nodes(u, store_node, matches);
 }
@@ -357,7 +355,11 @@ mvf_block_search *mvf_block_search_open(const mvf_search_config *config, mvf_cpu
         return NULL;
     const mvf_level *last = &config->levels[config->n_levels - 1];
     search->config = config;
-    search->metric = mvf_metric_select(config->metric, config->satd_tile, level);
+    search->metric = mvf_metric_select(config->metric, config->satd_tile, config->bit_depth, level);
+    search->partition = mvf_partition_select(last->w, config->bit_depth, level);
+    /* The faster sums are of SADs, and of pairs of 8 or fours of 4. */
+    if (config->metric != MVF_METRIC_SAD || config->block_w < 16)
+        search->partition.sads = NULL;
     search->n_candidates = (2 * config->range_x + 1) * (2 * config->range_y + 1);
     search->n_nodes = last->first_node + (config->block_w / last->w) * (config->block_h / last->h);
     search->n_workers = n_workers;

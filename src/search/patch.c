@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "search/metric_rule.h"
 
 static int32_t clamp(int32_t value, int32_t low, int32_t high)
@@ -97,12 +98,49 @@ static uint32_t satd8(mvf_patch a, mvf_patch b, int32_t w, int32_t h, uint32_t l
     return satd(a, b, w, h, 8, limit);
 }
 
-mvf_metric_function mvf_metric_select(mvf_metric metric, int32_t tile, mvf_cpu_level level)
+static mvf_metric_function select_c(mvf_metric metric, int32_t tile)
 {
-    (void)level;
     if (metric == MVF_METRIC_SAD)
         return sad;
     if (metric == MVF_METRIC_SSD)
         return ssd;
     return metric == MVF_METRIC_SATD4 || tile == 4 ? satd4 : satd8;
+}
+
+mvf_metric_function mvf_metric_select(mvf_metric metric, int32_t tile, int32_t bit_depth,
+                                      mvf_cpu_level level)
+{
+#if defined(__x86_64__)
+    mvf_metric_function function = NULL;
+    if (mvf_cpu_clamp_level(level) >= MVF_CPU_AVX2)
+        function = mvf_metric_select_avx2(metric, tile, bit_depth);
+    if (function)
+        return function;
+#endif
+    (void)level;
+    (void)bit_depth;
+    return select_c(metric, tile);
+}
+
+static void keep(const uint32_t *sums, uint32_t *best_j, int32_t *best_index, int32_t n,
+                 uint32_t rate, int32_t index)
+{
+    for (int32_t i = 0; i < n; i++) {
+        uint32_t j = sums[i] + rate;
+        int better = j < best_j[i];
+        best_j[i] = better ? j : best_j[i];
+        best_index[i] = better ? index : best_index[i];
+    }
+}
+
+mvf_partition_ops mvf_partition_select(int32_t size, int32_t bit_depth, mvf_cpu_level level)
+{
+#if defined(__x86_64__)
+    if (mvf_cpu_clamp_level(level) >= MVF_CPU_AVX2)
+        return mvf_partition_select_avx2(size, bit_depth);
+#endif
+    (void)size;
+    (void)bit_depth;
+    (void)level;
+    return (mvf_partition_ops){NULL, keep};
 }

@@ -48,8 +48,27 @@ typedef void (*mvf_predict_function)(mvf_patch to, mvf_patch reference, int32_t 
                                      int32_t fx, int32_t fy, int32_t bit_depth);
 
 /* `tile` (8 or 4): the size of SATD's tiles. */
-mvf_metric_function mvf_metric_select(mvf_metric metric, int32_t tile, mvf_cpu_level level);
+mvf_metric_function mvf_metric_select(mvf_metric metric, int32_t tile, int32_t bit_depth,
+                                      mvf_cpu_level level);
 mvf_predict_function mvf_predict_select(mvf_interpolation filter, mvf_cpu_level level);
+
+/* What partitions need for each candidate. */
+typedef struct mvf_partition_ops {
+    /* SADs of n_cols x n_rows whole blocks of size x size, in raster order. NULL: no faster way
+     * than the metric, block by block. */
+    void (*sads)(mvf_patch a, mvf_patch b, int32_t size, int32_t n_cols, int32_t n_rows,
+                 uint32_t *sums);
+    /* Where sums[i] + rate is below best_j[i], makes it the best and notes the index. */
+    void (*keep)(const uint32_t *sums, uint32_t *best_j, int32_t *best_index, int32_t n,
+                 uint32_t rate, int32_t index);
+} mvf_partition_ops;
+
+mvf_partition_ops mvf_partition_select(int32_t size, int32_t bit_depth, mvf_cpu_level level);
+
+/* The same for AVX2; NULL where plain C serves. */
+mvf_metric_function mvf_metric_select_avx2(mvf_metric metric, int32_t tile, int32_t bit_depth);
+mvf_predict_function mvf_predict_select_avx2(mvf_interpolation filter);
+mvf_partition_ops mvf_partition_select_avx2(int32_t size, int32_t bit_depth);
 
 /* Replaces `to` by the rounded-up average of both. */
 void mvf_patch_average(mvf_patch to, mvf_patch other, int32_t w, int32_t h);

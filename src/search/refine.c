@@ -87,6 +87,7 @@ void mvf_refine_row(const mvf_refiner *refiner, const mvf_plane *current,
 void mvf_refiner_init(mvf_refiner *refiner, const mvf_search_config *config, mvf_cpu_level level)
 {
     mvf_metric metric = config->subpel == MVF_SUBPEL_NONE ? config->metric : config->refine_metric;
-    *refiner = (mvf_refiner){config, mvf_metric_select(metric, config->satd_tile, level),
+    *refiner = (mvf_refiner){config,
+                             mvf_metric_select(metric, config->satd_tile, config->bit_depth, level),
                              mvf_predict_select(config->interpolation, level)};
 }
