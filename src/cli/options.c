@@ -126,8 +126,20 @@ static const char *set_device(cli_options *options, const char *value)
 
 static const char *set_method(cli_options *options, const char *value)
 {
-    options->search.method = MVF_METHOD_FULL;
-    return strcmp(value, "full") ? "full" : NULL;
+    static const char *const names[] = {"full", "refine", NULL};
+    static const mvf_method methods[] = {MVF_METHOD_FULL, MVF_METHOD_REFINE};
+    int index = find_name(names, value);
+    options->search.method = methods[index < 0 ? 0 : index];
+    return index < 0 ? "full or refine" : NULL;
+}
+
+static const char *set_refine_range(cli_options *options, const char *value)
+{
+    int64_t range;
+    if (!parse_int64(value, 0, 16, &range))
+        return "from 0 to 16 px";
+    options->search.refine_range = (int32_t)range;
+    return NULL;
 }
 
 static const char *set_block(cli_options *options, const char *value)
@@ -386,7 +398,10 @@ static const option_spec specs[] = {
      "search: found by block matching; codec: those that the video was coded with [search]"},
     {"backend", "NAME", SEARCHES, set_backend, "auto, cpu or cuda [auto: a GPU if there is one]"},
     {"device", "N", SEARCHES, set_device, "the CUDA device to use [0]"},
-    {"method", "NAME", SEARCHES, set_method, "full: every vector in range, exactly [full]"},
+    {"method", "NAME", SEARCHES, set_method,
+     "full: every vector in range, exactly; refine: only near the codec's own vectors [full]"},
+    {"refine-range", "N", SEARCHES, set_refine_range,
+     "with method refine: px round each of the codec's vectors, 0 to 16 [2]"},
     {"block", "W[xH]", SEARCHES, set_block, "block size in px: 4, 8, 16, 32, 64 [16]"},
     {"step", "X[xY]", SEARCHES, set_step, "px between block origins [the block size]"},
     {"range", "X[xY]", SEARCHES, set_range, "largest motion in px, 0 to 256 [16]"},
@@ -571,6 +586,8 @@ static parse_result check_encoder_options(const cli_options *options)
             was_given(options, needs_partitions[i]))
             return usage_error("--%s has no effect without --partitions square or rect",
                                needs_partitions[i]);
+    if (options->search.method != MVF_METHOD_REFINE && was_given(options, "refine-range"))
+        return usage_error("--refine-range has no effect without --method refine");
     if (options->search.partition_output == MVF_PARTITION_ALL && was_given(options, "leaf-cost"))
         return usage_error("--leaf-cost has no effect with --partition-output all");
     if (options->reference != REFERENCE_BOTH && was_given(options, "merge"))

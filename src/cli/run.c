@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/hints.h"
 #include "cli/message.h"
 
 static volatile sig_atomic_t stop_requested;
@@ -38,7 +39,8 @@ mvf_status run_open_source(mvf_source **source, const cli_options *options, int 
     source_options.stream = options->stream;
     source_options.threads = options->search.threads;
     source_options.keep_other_streams = keep_other_streams;
-    source_options.codec_vectors = options->vectors == VECTORS_CODEC;
+    source_options.codec_vectors =
+        options->vectors == VECTORS_CODEC || options->search.method == MVF_METHOD_REFINE;
     source_options.interrupt = run_interrupted;
     source_options.logger = message_logger();
     return mvf_source_open(source, options->input, &source_options);
@@ -160,6 +162,30 @@ static run_frame *share_frame(const run_frame *frame)
     return copy;
 }
 
+/* Submits the current frame, with the codec's vectors as hints where the method wants them. */
+static mvf_status submit_pair(run_state *state, const mvf_picture *references, size_t n_references,
+                              run_frame *travelling)
+{
+    const run_frame *current = state->current;
+    mvf_logger logger = message_logger();
+    mvf_vector *hints = NULL;
+    mvf_guides guides;
+    mvf_guides_init(&guides);
+    mvf_status status = MVF_OK;
+    if (state->options->search.method == MVF_METHOD_REFINE)
+        status = hints_from_codec(&guides, &hints, state->searcher, current->frame,
+                                  current->picture.frame, references, n_references, &logger);
+    while (status == MVF_OK) {
+        status = mvf_searcher_submit_guided(state->searcher, &current->picture, references,
+                                            n_references, &guides, travelling);
+        if (status != MVF_AGAIN)
+            break;
+        status = deliver(state);
+    }
+    free(hints);
+    return status;
+}
+
 static mvf_status submit(run_state *state, const run_frame *next)
 {
     mvf_picture references[2];
@@ -175,15 +201,7 @@ static mvf_status submit(run_state *state, const run_frame *next)
     run_frame *travelling = share_frame(current);
     if (!travelling)
         return MVF_ERROR_MEMORY;
-    for (;;) {
-        status = mvf_searcher_submit(state->searcher, &current->picture, references, n_references,
-                                     travelling);
-        if (status != MVF_AGAIN)
-            break;
-        status = deliver(state);
-        if (status != MVF_OK)
-            break;
-    }
+    status = submit_pair(state, references, n_references, travelling);
     if (status != MVF_OK) {
         free_frame(travelling);
         return status;
