@@ -1,7 +1,7 @@
 # The public headers of libmvfield.
 mvfieldincludedir = $(includedir)/mvfield
 mvfieldinclude_HEADERS = \
-	src/mvfield/field.h src/mvfield/flow.h src/mvfield/mvfield.h src/mvfield/picture.h src/mvfield/reader.h src/mvfield/search.h \
+	src/mvfield/analysis.h src/mvfield/field.h src/mvfield/flow.h src/mvfield/mvfield.h src/mvfield/picture.h src/mvfield/reader.h src/mvfield/search.h \
 	src/mvfield/sink.h src/mvfield/status.h src/mvfield/version.h
 
 # What both libraries are built on; it has no state, so each carries its own hidden copy.
@@ -14,8 +14,8 @@ noinst_LTLIBRARIES += src/libmvf_internal.la
 src_libmvf_internal_la_SOURCES = \
 	src/base/bytes.h src/base/cpu.c src/base/cpu.h src/base/md5.c src/base/md5.h \
 	src/base/pool.c src/base/pool.h src/base/status.c \
-	src/field/check.c src/field/check.h src/field/field.c src/field/flow.c \
-	src/field/record.c src/field/record.h \
+	src/field/check.c src/field/check.h src/field/compare.c src/field/field.c src/field/flow.c \
+	src/field/global.c src/field/predict.c src/field/record.c src/field/record.h \
 	src/plane/picture.c src/plane/plane.c src/plane/plane.h \
 	src/search/config.c src/search/engine.h src/search/engine_cpu.c src/search/reference.c \
 	src/search/reference.h src/search/rule.h src/search/searcher.c \
@@ -94,5 +94,6 @@ src_cli_mvfield_SOURCES = \
 	src/cli/commands.h src/cli/hints.c src/cli/hints.h src/cli/extract.c src/cli/info.c src/cli/input.c src/cli/input.h src/cli/main.c src/cli/message.c \
 	src/cli/message.h src/cli/options.c src/cli/options.h src/cli/overlay.c src/cli/progress.c \
 	src/cli/progress.h src/cli/run.c src/cli/run.h
+src_cli_mvfield_SOURCES += src/cli/compare.c src/cli/json.c src/cli/json.h src/cli/stats.c
 src_cli_mvfield_LDADD = src/libmvfield-video.la src/libmvfield.la
 endif

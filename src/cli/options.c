@@ -10,8 +10,9 @@
 
 #include "cli/message.h"
 
-#define SEARCHES (COMMAND_EXTRACT | COMMAND_OVERLAY)
-#define ALL_COMMANDS (COMMAND_EXTRACT | COMMAND_OVERLAY | COMMAND_INFO)
+#define WRITES (COMMAND_EXTRACT | COMMAND_OVERLAY)
+#define SEARCHES (WRITES | COMMAND_COMPARE | COMMAND_STATS)
+#define ALL_COMMANDS (SEARCHES | COMMAND_INFO)
 
 /* Takes a value and returns NULL, or says what would be right. */
 typedef const char *(*option_setter)(cli_options *options, const char *value);
@@ -92,6 +93,33 @@ static const char *set_compress(cli_options *options, const char *value)
         return "from 0 (none) to 9 (smallest)";
     options->compression = (int32_t)level;
     return NULL;
+}
+
+static const char *set_video(cli_options *options, const char *value)
+{
+    options->video = value;
+    return NULL;
+}
+
+static const char *set_json(cli_options *options, const char *value)
+{
+    (void)value;
+    options->json = 1;
+    return NULL;
+}
+
+static const char *set_per_frame(cli_options *options, const char *value)
+{
+    (void)value;
+    options->per_frame = 1;
+    return NULL;
+}
+
+static const char *set_fail_above(cli_options *options, const char *value)
+{
+    char *end;
+    options->fail_above = strtod(value, &end);
+    return end != value && !*end && options->fail_above >= 0 ? NULL : "a number of px from 0 on";
 }
 
 static const char *set_vectors(cli_options *options, const char *value)
@@ -389,12 +417,12 @@ static const char *set_list_presets(cli_options *options, const char *value)
 static const option_spec specs[] = {
     {"preset", "NAME", SEARCHES, set_preset,
      "exact or encoder; options given beside it win (mvfield info --presets) [exact]"},
-    {"output", "FILE", SEARCHES, set_output, "the file to make; -o FILE is the same"},
+    {"output", "FILE", WRITES, set_output, "the file to make; -o FILE is the same"},
     {"format", "NAME", COMMAND_EXTRACT, set_format,
      "csv, jsonl, npy, npz, flo, kitti, yuview, mvf, md5 or null [by FILE's extension]"},
     {"compress", "LEVEL", COMMAND_EXTRACT, set_compress, "deflate npz or mvf, 1 to 9 [0: not]"},
-    {"overwrite", NULL, SEARCHES, set_overwrite, "replace FILE if it exists"},
-    {"vectors", "SOURCE", SEARCHES, set_vectors,
+    {"overwrite", NULL, WRITES, set_overwrite, "replace FILE if it exists"},
+    {"vectors", "SOURCE", WRITES | COMMAND_STATS, set_vectors,
      "search: found by block matching; codec: those that the video was coded with [search]"},
     {"backend", "NAME", SEARCHES, set_backend, "auto, cpu or cuda [auto: a GPU if there is one]"},
     {"device", "N", SEARCHES, set_device, "the CUDA device to use [0]"},
@@ -436,6 +464,12 @@ static const option_spec specs[] = {
     {"cpu-level", "NAME", SEARCHES, set_cpu_level,
      "highest instruction set to use: c, sse2, ssse3, avx2, avx512 [the best]"},
     {"presets", NULL, COMMAND_INFO, set_list_presets, "list what each preset sets"},
+    {"video", "FILE", COMMAND_COMPARE, set_video,
+     "the video of the vectors: also tells how well they predict it"},
+    {"json", NULL, COMMAND_COMPARE | COMMAND_STATS | COMMAND_INFO, set_json, "print JSON"},
+    {"per-frame", NULL, COMMAND_COMPARE | COMMAND_STATS, set_per_frame, "print each frame, too"},
+    {"fail-above", "PX", COMMAND_COMPARE, set_fail_above,
+     "exit status 1 if the mean end-point error is larger"},
     {"progress", "WHEN", SEARCHES, set_progress, "auto, always or never [auto: on a terminal]"},
     {"quiet", NULL, ALL_COMMANDS, set_quiet, "say nothing but errors"},
     {"log-level", "LEVEL", ALL_COMMANDS, set_log_level, "error, warning, info or debug [info]"},
@@ -455,6 +489,20 @@ static const struct {
     {COMMAND_OVERLAY, "overlay", "IN -o OUT.mp4",
      "Draws the motion of each frame over the video: arrows that show how the content moved,\n"
      "coloured by direction, and dots where it stood still. Audio and times are kept."},
+    {COMMAND_COMPARE, "compare", "A B",
+     "Compares vectors A with vectors B, pixel by pixel. Each is an mvf file; a Middlebury .flo "
+     "file\n"
+     "or a KITTI flow PNG, which stand for one frame (as B: the truth), for which the first field "
+     "with\n"
+     "vectors of the other side is taken (flow to the next frame: extract --reference next); or "
+     "the\n"
+     "word search or codec, for what is found in --video. With --video, also: how well the "
+     "vectors\n"
+     "that point into the past predict each frame from the one before it."},
+    {COMMAND_STATS, "stats", "IN",
+     "Sums up the motion of a video, or of an mvf file: lengths and directions, motion of the "
+     "whole\n"
+     "frame, still blocks, scene changes and repeated frames."},
     {COMMAND_INFO, "info", "[IN]",
      "Shows this build and this machine; with IN, what the file offers."},
 };
@@ -600,9 +648,10 @@ static parse_result check_encoder_options(const cli_options *options)
 const char *options_find_idle(const cli_options *options, idle_case which)
 {
     /* The last three say something of the video. */
-    static const char *const others[] = {"output",  "format", "compress", "overwrite", "start",
-                                         "frames",  "every",  "progress", "quiet",     "log-level",
-                                         "vectors", "stream", "threads"};
+    static const char *const others[] = {
+        "json",     "per-frame", "fail-above", "video",  "output", "format",
+        "compress", "overwrite", "start",      "frames", "every",  "progress",
+        "quiet",    "log-level", "vectors",    "stream", "threads"};
     size_t n = sizeof others / sizeof others[0] - (which == IDLE_WITH_MVF ? 3 : 0);
     uint64_t searching = options->given;
     for (size_t i = 0; i < n; i++)
@@ -639,6 +688,10 @@ static parse_result check_operands(const cli_options *options, cli_command comma
     if (!options->input)
         return usage_error("%s: no input: give a file, or - for standard input",
                            command_name(command));
+    if (command == COMMAND_COMPARE && !options->second_input)
+        return usage_error("compare: one more is needed to compare %s with", options->input);
+    if (command == COMMAND_COMPARE || command == COMMAND_STATS)
+        return check_combination(options);
     int discards = options->format && !strcmp(options->format, "null");
     if (!options->output && !discards)
         return usage_error("%s: no output: give -o FILE", command_name(command));
@@ -651,6 +704,7 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
     *options = (cli_options){.reference = REFERENCE_PREVIOUS,
                              .n_frames = INT64_MAX,
                              .every = 1,
+                             .fail_above = -1,
                              .compression = -1,
                              .stream = -1};
     mvf_options_init(&options->search);
@@ -667,6 +721,8 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
             parse_result result = parse_option(options, command, argc, argv, &i);
             if (result != PARSE_RUN)
                 return result;
+        } else if (options->input && command == COMMAND_COMPARE && !options->second_input) {
+            options->second_input = argv[i];
         } else if (options->input) {
             return usage_error("%s: only one input is taken, and %s is given already", argv[i],
                                options->input);

@@ -13,7 +13,9 @@
 typedef enum cli_command {
     COMMAND_EXTRACT = 1 << 0,
     COMMAND_OVERLAY = 1 << 1,
-    COMMAND_INFO = 1 << 2
+    COMMAND_INFO = 1 << 2,
+    COMMAND_COMPARE = 1 << 3,
+    COMMAND_STATS = 1 << 4
 } cli_command;
 
 typedef enum reference_choice {
@@ -26,6 +28,12 @@ typedef enum vectors_choice { VECTORS_SEARCH, VECTORS_CODEC } vectors_choice;
 
 typedef struct cli_options {
     const char *input;
+    /* Of compare. */
+    const char *second_input;
+    const char *video;
+    /* Largest mean end-point error in px that counts as success; negative: any. */
+    double fail_above;
+    int json, per_frame;
     const char *output;
     const char *format;
     int overwrite;

@@ -10,6 +10,7 @@
 #ifndef MVFIELD_MVFIELD_H
 #define MVFIELD_MVFIELD_H
 
+#include <mvfield/analysis.h>
 #include <mvfield/field.h>
 #include <mvfield/flow.h>
 #include <mvfield/picture.h>

@@ -352,6 +352,9 @@ mvf_status mvf_reader_next(mvf_reader *reader, mvf_field **field)
 
 mvf_status mvf_reader_seek(mvf_reader *reader, int64_t frame)
 {
+    /* Most often it is the next one anyway. */
+    if (reader->next < reader->n_entries && reader->index[reader->next].frame == frame)
+        return MVF_OK;
     for (size_t i = 0; i < reader->n_entries; i++)
         if (reader->index[i].frame == frame) {
             reader->next = i;
