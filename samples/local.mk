@@ -17,3 +17,5 @@ samples_attach_side_data_CFLAGS = $(AM_CFLAGS) $(AVFILTER_CFLAGS)
 samples_attach_side_data_LDADD = src/libmvfield-video.la src/libmvfield.la $(AVFILTER_LIBS)
 endif
 endif
+
+EXTRA_DIST += samples/python/mvf.py samples/python/mvfield.py samples/python/plot_field.py
