@@ -80,12 +80,22 @@ src_libmvf_video_internal_la_SOURCES = \
 	src/video/input.c src/video/internal.h src/video/luma.c src/video/open.c \
 	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c \
 	src/video/scale.c src/video/seek.c src/video/source.c src/video/timeline.c src/video/write.h
-src_libmvf_video_internal_la_CFLAGS = $(AM_CFLAGS) $(FFMPEG_CFLAGS)
+src_libmvf_video_internal_la_SOURCES += \
+	src/overlay/areas.c src/overlay/areas.h src/overlay/blend.h src/overlay/cells.c \
+	src/overlay/cells.h src/overlay/drawing.c src/overlay/drawing.h src/overlay/image.c \
+	src/overlay/image.h src/overlay/legend.c src/overlay/legend.h src/overlay/text.h \
+	src/video/container.c src/video/images.c
+if HAVE_TEXT
+src_libmvf_video_internal_la_SOURCES += src/overlay/text_freetype.c
+else
+src_libmvf_video_internal_la_SOURCES += src/overlay/text_absent.c
+endif
+src_libmvf_video_internal_la_CFLAGS = $(AM_CFLAGS) $(FFMPEG_CFLAGS) $(TEXT_CFLAGS)
 src_libmvf_video_internal_la_LIBADD = src/libmvf_base.la
 
 lib_LTLIBRARIES += src/libmvfield-video.la
 src_libmvfield_video_la_SOURCES =
-src_libmvfield_video_la_LIBADD = src/libmvf_video_internal.la src/libmvfield.la $(FFMPEG_LIBS)
+src_libmvfield_video_la_LIBADD = src/libmvf_video_internal.la src/libmvfield.la $(FFMPEG_LIBS) $(TEXT_LIBS)
 src_libmvfield_video_la_LDFLAGS = -version-info 0:0:0 -no-undefined
 pkgconfig_DATA += src/mvfield-video.pc
 
@@ -95,5 +105,6 @@ src_cli_mvfield_SOURCES = \
 	src/cli/message.h src/cli/options.c src/cli/options.h src/cli/overlay.c src/cli/progress.c \
 	src/cli/progress.h src/cli/run.c src/cli/run.h
 src_cli_mvfield_SOURCES += src/cli/compare.c src/cli/json.c src/cli/json.h src/cli/stats.c
+src_cli_mvfield_SOURCES += src/cli/draw_options.c src/cli/draw_options.h src/cli/overlay.h
 src_cli_mvfield_LDADD = src/libmvfield-video.la src/libmvfield.la
 endif

@@ -58,7 +58,7 @@ EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.s
 	tests/law/libmvfield-video.symbols
 
 # The command.
-cli_tests = tests/cli/codec.tap tests/cli/encoder.tap tests/cli/formats.tap \
+cli_tests = tests/cli/draw.tap tests/cli/codec.tap tests/cli/encoder.tap tests/cli/formats.tap \
 	tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
 	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap \
 	tests/cli/source.tap
@@ -82,8 +82,8 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/draw tests/unit/source
 TESTS += tests/unit/draw tests/unit/source
 video_unit_ldadd = \
-	src/libmvf_video_internal.la src/libmvfield.la $(FFMPEG_LIBS) $(CMOCKA_LIBS)
-tests_unit_draw_SOURCES = tests/unit/draw.c tests/unit/unit.h
+	src/libmvf_video_internal.la src/libmvfield.la $(FFMPEG_LIBS) $(TEXT_LIBS) $(CMOCKA_LIBS)
+tests_unit_draw_SOURCES = tests/unit/draw.c tests/unit/draw_pinned.h tests/unit/unit.h
 tests_unit_draw_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_draw_LDADD = $(video_unit_ldadd)
 tests_unit_source_SOURCES = tests/unit/source.c tests/unit/unit.h

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/draw_options.h"
 #include "cli/message.h"
 
 #define WRITES (COMMAND_EXTRACT | COMMAND_OVERLAY)
@@ -456,6 +458,30 @@ static const option_spec specs[] = {
      "predict each frame from its previous, next or both frames [previous]"},
     {"merge", "HOW", SEARCHES, set_merge,
      "with both references: none, best (of the two) or average (where better) [none]"},
+    {"draw", "MODES", COMMAND_OVERLAY, draw_set_modes,
+     "arrows, wheel, cost, grid, partitions, difference; several with commas; none [arrows]"},
+    {"against", "WHAT", COMMAND_OVERLAY, draw_set_against,
+     "what difference compares with: an mvf file, codec or search"},
+    {"scale", "N", COMMAND_OVERLAY, draw_set_scale, "arrows N times as long as the motion [1]"},
+    {"max-motion", "PX", COMMAND_OVERLAY, draw_set_max_motion,
+     "motion at the wheel's rim, one for the clip; measure: the clip's largest [the range; 32 with "
+     "--vectors codec]"},
+    {"max-cost", "N", COMMAND_OVERLAY, draw_set_max_cost,
+     "cost per px, at 8 bits, that is brightest [16]"},
+    {"opacity", "N", COMMAND_OVERLAY, draw_set_opacity,
+     "of wheel, cost and difference, 0 to 1 [0.6; 1 on a plain ground]"},
+    {"layout", "NAME", COMMAND_OVERLAY, draw_set_layout,
+     "over: on the picture; side: beside the source [over]"},
+    {"ground", "NAME", COMMAND_OVERLAY, draw_set_ground,
+     "draw on the video, on black or on gray [video]"},
+    {"legend", NULL, COMMAND_OVERLAY, draw_set_legend, "show what colours and lengths mean"},
+    {"caption", NULL, COMMAND_OVERLAY, draw_set_caption, "show frame number, time and type"},
+    {"codec", "NAME", COMMAND_OVERLAY, draw_set_codec,
+     "FFmpeg's name of a codec or encoder [by FILE's extension]"},
+    {"quality", "N", COMMAND_OVERLAY, draw_set_quality,
+     "1 (smallest) to 100 (best) [good to look at]"},
+    {"frame", "N", COMMAND_OVERLAY, draw_set_frame, "only this frame, into exactly FILE"},
+    {"play", NULL, COMMAND_OVERLAY, draw_set_play, "show it by ffplay or mpv instead of -o"},
     {"start", "N", SEARCHES, set_start, "first frame, counted from 0 [0]"},
     {"frames", "N", SEARCHES, set_frames, "number of frames [all]"},
     {"every", "N", SEARCHES, set_every, "one in N of the frames from the first on [1]"},
@@ -475,6 +501,8 @@ static const option_spec specs[] = {
     {"log-level", "LEVEL", ALL_COMMANDS, set_log_level, "error, warning, info or debug [info]"},
 };
 #define N_SPECS ((int)(sizeof specs / sizeof specs[0]))
+/* One bit each in cli_options.given. */
+static_assert(N_SPECS <= 64, "too many options");
 
 static const struct {
     cli_command command;
@@ -488,7 +516,9 @@ static const struct {
      "reference and one row without vectors."},
     {COMMAND_OVERLAY, "overlay", "IN -o OUT.mp4",
      "Draws the motion of each frame over the video: arrows that show how the content moved,\n"
-     "coloured by direction, and dots where it stood still. Audio and times are kept."},
+     "coloured by direction, and dots where it stood still. Audio and times are kept.\n"
+     "OUT is .mp4, .mov, .mkv, .webm, .avi; .gif, .apng, .webp; .png or .jpg for images, numbered\n"
+     "by frame; .y4m, or - for a player: mvfield overlay IN -o - | ffplay -"},
     {COMMAND_COMPARE, "compare", "A B",
      "Compares vectors A with vectors B, pixel by pixel. Each is an mvf file; a Middlebury .flo "
      "file\n"
@@ -657,7 +687,7 @@ const char *options_find_idle(const cli_options *options, idle_case which)
     for (size_t i = 0; i < n; i++)
         searching &= ~(UINT64_C(1) << find_option(others[i], strlen(others[i])));
     for (int i = 0; i < N_SPECS; i++)
-        if (searching >> i & 1)
+        if (searching >> i & 1 && specs[i].commands != COMMAND_OVERLAY)
             return specs[i].name;
     return NULL;
 }
@@ -665,8 +695,9 @@ const char *options_find_idle(const cli_options *options, idle_case which)
 /* Options that would do nothing. */
 static parse_result check_combination(const cli_options *options)
 {
-    const char *idle =
-        options->vectors == VECTORS_CODEC ? options_find_idle(options, IDLE_WITH_CODEC) : NULL;
+    int searches = options->vectors == VECTORS_SEARCH ||
+                   (options->against && !strcmp(options->against, "search"));
+    const char *idle = searches ? NULL : options_find_idle(options, IDLE_WITH_CODEC);
     if (idle)
         return usage_error("--%s has no effect with --vectors codec", idle);
     if (options->search.backend == MVF_BACKEND_CPU && was_given(options, "device"))
@@ -695,6 +726,9 @@ static parse_result check_operands(const cli_options *options, cli_command comma
     int discards = options->format && !strcmp(options->format, "null");
     if (!options->output && !discards)
         return usage_error("%s: no output: give -o FILE", command_name(command));
+    const char *wrong = draw_check(options, was_given);
+    if (wrong)
+        return usage_error("%s", wrong);
     return check_combination(options);
 }
 
@@ -707,6 +741,8 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
                              .fail_above = -1,
                              .compression = -1,
                              .stream = -1};
+    mvf_overlay_options_init(&options->overlay);
+    options->overlay.max_motion_px = 0;
     mvf_options_init(&options->search);
     options->search.logger = message_logger();
     apply_presets(options, argc, argv);

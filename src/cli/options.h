@@ -48,6 +48,11 @@ typedef struct cli_options {
     /* As in mvf_sink_options. */
     int32_t compression;
     int32_t stream;
+    /* max_motion_px 0: not given. */
+    mvf_overlay_options overlay;
+    /* "codec", "search", the name of an mvf file, or NULL. */
+    const char *against;
+    int measure_motion, play;
     progress_mode progress;
     /* With info: list the presets. */
     int list_presets;

@@ -39,8 +39,9 @@ mvf_status run_open_source(mvf_source **source, const cli_options *options, int 
     source_options.stream = options->stream;
     source_options.threads = options->search.threads;
     source_options.keep_other_streams = keep_other_streams;
-    source_options.codec_vectors =
-        options->vectors == VECTORS_CODEC || options->search.method == MVF_METHOD_REFINE;
+    source_options.codec_vectors = options->vectors == VECTORS_CODEC ||
+                                   options->search.method == MVF_METHOD_REFINE ||
+                                   (options->against && !strcmp(options->against, "codec"));
     source_options.interrupt = run_interrupted;
     source_options.logger = message_logger();
     return mvf_source_open(source, options->input, &source_options);

@@ -169,6 +169,38 @@ MVF_API mvf_frame *mvf_frame_ref(const mvf_frame *frame);
 
 MVF_API void mvf_frame_free(mvf_frame **frame);
 
+/* What an overlay draws, from below to the top; any of them together. */
+enum {
+    /* The cost per px as heat: black, violet, orange, yellow. */
+    MVF_DRAW_COST = 1 << 0,
+    /* Each block in the colour of its motion on the wheel of Baker et al. (2007): white is still,
+     * the direction's colour is max_motion_px, darker is beyond. */
+    MVF_DRAW_WHEEL = 1 << 1,
+    /* Red where two fields lie more than 0.75 px apart, strongest from max_motion_px on; violet
+     * stripes where only one of them has a vector. */
+    MVF_DRAW_DIFFERENCE = 1 << 2,
+    /* The edges of blocks, all alike. */
+    MVF_DRAW_GRID = 1 << 3,
+    /* Each block's edge in the colour of its reference: yellow to red for the first to the fourth
+     * and later one in the past, blue to green for the future; a block that has both shows both. */
+    MVF_DRAW_PARTITIONS = 1 << 4,
+    /* See mvf_overlay_write(). */
+    MVF_DRAW_ARROWS = 1 << 5
+};
+
+typedef enum mvf_layout {
+    MVF_LAYOUT_OVER = 0,
+    /* The source beside what is drawn, left and right as watched. */
+    MVF_LAYOUT_SIDE = 1
+} mvf_layout;
+
+/* What is drawn on. */
+typedef enum mvf_ground {
+    MVF_GROUND_VIDEO = 0,
+    MVF_GROUND_BLACK = 1,
+    MVF_GROUND_GRAY = 2
+} mvf_ground;
+
 typedef struct mvf_overlay_options {
     /* Set by mvf_overlay_options_init(). */
     size_t struct_size;
@@ -177,6 +209,31 @@ typedef struct mvf_overlay_options {
     /* Encoder threads; 0 (the default): as many as the encoder wants. */
     int32_t threads;
     mvf_logger logger;
+    /* MVF_DRAW_ bits. Default MVF_DRAW_ARROWS. */
+    uint32_t draw;
+    /* Arrows are drawn this many times as long as the motion; above 0. Default 1. */
+    double arrow_scale;
+    /* The motion in px at the rim of the wheel, the same for all frames; above 0. Default 16. */
+    double max_motion_px;
+    /* The cost per px, in units of 8 bits at any depth, that is brightest; above 0. Default 16. */
+    double max_cost;
+    /* Of areas in colour, 0 to 1. Default -1: 0.6 over the video, 1 on a plain ground. */
+    double opacity;
+    mvf_layout layout;
+    mvf_ground ground;
+    /* Non-zero: what colours and lengths mean, in the corner on the bottom right. Default 0. */
+    int32_t legend;
+    /* Non-zero: frame number, time and picture type, in the corner on the top left. Needs a font:
+     * else a warning says that there are no words. Default 0. */
+    int32_t caption;
+    /* FFmpeg's name of a codec or an encoder; NULL (the default): what suits the file. It is
+     * copied.
+     */
+    const char *codec;
+    /* 1 to 100, from smallest to best; 0 (the default): good to look at. */
+    int32_t quality;
+    /* Images: write the first frame under exactly the name given, and no more. Default 0. */
+    int32_t single_image;
 } mvf_overlay_options;
 
 MVF_API void mvf_overlay_options_init(mvf_overlay_options *options);
@@ -184,43 +241,58 @@ MVF_API void mvf_overlay_options_init(mvf_overlay_options *options);
 typedef struct mvf_overlay mvf_overlay;
 
 /*
- * Opens a video file that will hold the source's frames with fields drawn over them, and the
- * source's audio and subtitles where the container takes them (open the source with
- * keep_other_streams; what is left out is named in a warning). The container goes by the
- * extension: .mp4, .m4v, .mov, .mkv, .avi.
+ * Opens a video file that will hold the source's frames with fields drawn over them. Its kind goes
+ * by the extension:
  *
- * H.264 where FFmpeg has libx264 or libopenh264, else MPEG-4; the encoder opens with the first
- * frame. More than 8 bits become 10 where the encoder takes them; gray and RGB become 4:2:0, odd
- * sizes 4:4:4. Aspect, rotation and colour tags are the source's. A frame whose size is not the
- * first one's is scaled to that size after the drawing.
+ *   .mp4 .m4v .mov .mkv .avi   H.264 where FFmpeg has libx264 or libopenh264, else MPEG-4
+ *   .webm                      VP9 where FFmpeg has libvpx, else AV1
+ *   .gif .apng .webp           animations without sound
+ *   .png .jpg .jpeg            an image a frame, named by the frame's number in the source: where
+ *                              the path holds a %d (or %06d), else before the extension, as in
+ *                              x-000012.png
+ *   .y4m, or "-"               raw video for players and FFmpeg; "-" is standard output
  *
- * Every frame keeps its time, to the ms in .mkv, to the frame in .avi. Times that do not grow are
- * moved by the least that makes them, a jump back of a second or more continues one frame later,
- * and a video whose first time is negative starts at 0; each is said once.
+ * The encoder opens with the first frame. More than 8 bits become 10 where the encoder takes them;
+ * gray and RGB become 4:2:0, odd sizes 4:4:4. Aspect, rotation, colour tags and range are the
+ * source's; images are RGB, JPEG of full range. The source's audio and subtitles are copied where
+ * the container takes them (open the source with keep_other_streams; what is left out is named in a
+ * warning). A frame whose size is not the first one's is scaled to that size after the drawing.
  *
- * The file appears under its name when mvf_overlay_close() succeeds. On failure *overlay is NULL:
- * MVF_ERROR_ARGUMENT (unknown extension), MVF_ERROR_EXISTS, MVF_ERROR_IO, MVF_ERROR_UNSUPPORTED
- * (standard output), MVF_ERROR_MEMORY. `options` may be NULL. An overlay serves one thread at a
- * time, which need not be the one that reads the source; close it before the source.
+ * Every frame keeps its time, to the ms in .mkv and .webm, to 1/100 s in .gif, to the frame in .avi
+ * and .y4m. Times that do not grow are moved by the least that makes them, a jump back of a second
+ * or more continues one frame later, and a video whose first time is negative starts at 0; each is
+ * said once.
+ *
+ * A file appears under its name when it is complete: images one by one, others when
+ * mvf_overlay_close() succeeds. On failure *overlay is NULL: MVF_ERROR_ARGUMENT (unknown extension,
+ * an option out of range), MVF_ERROR_EXISTS, MVF_ERROR_IO, MVF_ERROR_UNSUPPORTED (no such encoder,
+ * or not in this kind of file), MVF_ERROR_MEMORY. `options` may be NULL. An overlay serves one
+ * thread at a time, which need not be the one that reads the source; close it before the source.
  */
 MVF_API mvf_status mvf_overlay_open(mvf_overlay **overlay, const char *path, mvf_source *source,
                                     const mvf_overlay_options *options);
 
 /*
- * Draws `field` (NULL or without blocks: nothing) over a copy of `frame` and encodes it.
+ * Draws `field` (NULL or without blocks: nothing) over a copy of `frame` and encodes it. `against`
+ * is the field that MVF_DRAW_DIFFERENCE compares it with, else NULL.
  *
- * An arrow shows how the content moved, y downwards, at true length. For a past reference (dir -1)
- * it starts where the content was in the reference, at the block's centre plus the vector, and its
- * tip is the block's centre; for a future one (dir +1) it starts at the centre and its tip is the
- * centre plus the vector. Searched and codec vectors are drawn alike. The colour is the direction
- * on the wheel of Baker et al. (2007): right red, down yellow, left cyan, up violet. A zero vector
- * is a gray dot; a block without a vector shows nothing.
+ * An arrow shows how the content moved, y downwards. For a past reference (dir -1) it starts where
+ * the content was in the reference, at the block's centre plus the vector, and its tip is the
+ * block's centre; for a future one (dir +1) it starts at the centre and its tip is the centre plus
+ * the vector. Its outline is dark for the past, light for the future. Searched and codec vectors
+ * are drawn alike. The colour is the direction on the wheel: right red, down yellow, left cyan, up
+ * violet. A zero vector is a gray dot; a block without a vector has no arrow.
  *
- * MVF_ERROR_ARGUMENT (the field's size is not the frame's), MVF_ERROR_UNSUPPORTED (no encoder),
- * MVF_ERROR_IO, MVF_ERROR_MEMORY. After the last three the overlay can only be discarded.
+ * Wheel, cost and partitions cover what has no vector (intra blocks, holes) with gray stripes.
+ * Where several vectors share a place, wheel, cost and difference show that of the smallest cost,
+ * the first of equals.
+ *
+ * MVF_ERROR_ARGUMENT (a field's size is not the frame's), MVF_ERROR_UNSUPPORTED (no encoder),
+ * MVF_ERROR_EXISTS (an image), MVF_ERROR_IO, MVF_ERROR_MEMORY. After these, but the first, the
+ * overlay can only be discarded.
  */
-MVF_API mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame,
-                                     const mvf_field *field);
+MVF_API mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame, const mvf_field *field,
+                                     const mvf_field *against);
 
 /* Completes the file under its final name and frees *overlay, which becomes NULL. On failure
  * nothing is left under that name: MVF_ERROR_IO, MVF_ERROR_DATA (there was no frame). May be called

@@ -18,7 +18,8 @@
 
 typedef struct arrow_entry {
     int32_t motion_x, motion_y;
-    int32_t phase;
+    /* Of chroma, and whether the reference is in the future. */
+    int32_t phase, is_future;
     mvf_sprite *sprite;
     struct arrow_entry *next;
 } arrow_entry;
@@ -103,10 +104,11 @@ static void choose_style(mvf_arrows *arrows, const mvf_canvas *canvas, int32_t s
     };
 }
 
-static unsigned slot_of(int32_t motion_x, int32_t motion_y, int32_t phase)
+static unsigned slot_of(const arrow_entry *wanted)
 {
-    uint32_t hash = (uint32_t)motion_x * 2654435761u ^ (uint32_t)motion_y * 2246822519u;
-    hash ^= (uint32_t)phase * 3266489917u;
+    uint32_t hash = (uint32_t)wanted->motion_x * 2654435761u;
+    hash ^= (uint32_t)wanted->motion_y * 2246822519u;
+    hash ^= (uint32_t)(2 * wanted->phase + wanted->is_future) * 3266489917u;
     return (hash ^ hash >> 15) % N_SLOTS;
 }
 
@@ -116,9 +118,11 @@ static mvf_status add_entry(mvf_arrows *arrows, arrow_entry **slot, const arrow_
     if (!entry)
         return MVF_ERROR_MEMORY;
     *entry = *wanted;
-    mvf_status status =
-        mvf_sprite_make(&entry->sprite, &arrows->style, (float)wanted->motion_x / 4,
-                        (float)wanted->motion_y / 4, wanted->phase & 15, wanted->phase >> 4);
+    mvf_sprite_motion motion = {.x = (float)wanted->motion_x / 4,
+                                .y = (float)wanted->motion_y / 4,
+                                .is_future = wanted->is_future};
+    mvf_status status = mvf_sprite_make(&entry->sprite, &arrows->style, &motion, wanted->phase & 15,
+                                        wanted->phase >> 4);
     if (status != MVF_OK) {
         free(entry);
         return status;
@@ -134,10 +138,10 @@ static mvf_status find_sprite(mvf_arrows *arrows, const arrow_entry *wanted,
 {
     if (arrows->n_bytes > MAX_CACHE_BYTES)
         forget(arrows);
-    arrow_entry **slot = &arrows->slots[slot_of(wanted->motion_x, wanted->motion_y, wanted->phase)];
+    arrow_entry **slot = &arrows->slots[slot_of(wanted)];
     for (arrow_entry *entry = *slot; entry; entry = entry->next) {
         if (entry->motion_x == wanted->motion_x && entry->motion_y == wanted->motion_y &&
-            entry->phase == wanted->phase) {
+            entry->phase == wanted->phase && entry->is_future == wanted->is_future) {
             *sprite = entry->sprite;
             return MVF_OK;
         }
@@ -147,9 +151,9 @@ static mvf_status find_sprite(mvf_arrows *arrows, const arrow_entry *wanted,
     return MVF_OK;
 }
 
-static int32_t quarters(int32_t mv, int32_t scale)
+static int32_t quarters(int32_t mv, double px_per_unit)
 {
-    return (int32_t)lrintf((float)mv * 4 / (float)scale);
+    return (int32_t)lrint(4 * mv * px_per_unit);
 }
 
 static int32_t to_whole_px(int32_t motion_quarters)
@@ -160,19 +164,20 @@ static int32_t to_whole_px(int32_t motion_quarters)
 /* Content moved from the reference to the current frame, so against the vector for a past
  * reference, and along it for a future one. */
 static mvf_status draw_block(mvf_arrows *arrows, const mvf_canvas *canvas, const mvf_block *block,
-                             int32_t scale)
+                             double px_per_unit)
 {
     int32_t x = block->x + block->w / 2, y = block->y + block->h / 2;
     int32_t sign = block->dir < 0 ? -1 : 1;
-    arrow_entry wanted = {.motion_x = sign * quarters(block->mv_x, scale),
-                          .motion_y = sign * quarters(block->mv_y, scale)};
+    arrow_entry wanted = {.motion_x = sign * quarters(block->mv_x, px_per_unit),
+                          .motion_y = sign * quarters(block->mv_y, px_per_unit),
+                          .is_future = block->dir > 0};
     if (abs(wanted.motion_x) > 4 * EXACT_PX || abs(wanted.motion_y) > 4 * EXACT_PX) {
         wanted.motion_x = to_whole_px(wanted.motion_x);
         wanted.motion_y = to_whole_px(wanted.motion_y);
     }
     if (block->dir > 0) {
-        x += (int32_t)lrintf((float)block->mv_x / (float)scale);
-        y += (int32_t)lrintf((float)block->mv_y / (float)scale);
+        x += (int32_t)lrint(block->mv_x * px_per_unit);
+        y += (int32_t)lrint(block->mv_y * px_per_unit);
     }
     if (abs(x) > MAX_POSITION || abs(y) > MAX_POSITION)
         return MVF_OK;
@@ -185,13 +190,14 @@ static mvf_status draw_block(mvf_arrows *arrows, const mvf_canvas *canvas, const
     return MVF_OK;
 }
 
-mvf_status mvf_arrows_draw(mvf_arrows *arrows, const mvf_canvas *canvas, const mvf_field *field)
+mvf_status mvf_arrows_draw(mvf_arrows *arrows, const mvf_canvas *canvas, const mvf_field *field,
+                           double scale)
 {
     if (field->n_blocks == 0 || field->mv_scale <= 0)
         return MVF_OK;
     choose_style(arrows, canvas, arrow_spacing(field));
     for (size_t i = 0; i < field->n_blocks; i++)
         if (field->blocks[i].dir)
-            MVF_TRY(draw_block(arrows, canvas, &field->blocks[i], field->mv_scale));
+            MVF_TRY(draw_block(arrows, canvas, &field->blocks[i], scale / field->mv_scale));
     return MVF_OK;
 }

@@ -15,8 +15,10 @@ typedef struct mvf_arrows mvf_arrows;
 
 mvf_status mvf_arrows_open(mvf_arrows **arrows);
 
-/* The convention is that of mvf_overlay_write(). Blocks without a vector draw nothing. */
-mvf_status mvf_arrows_draw(mvf_arrows *arrows, const mvf_canvas *canvas, const mvf_field *field);
+/* The convention is that of mvf_overlay_write(), lengths times `scale`. Blocks without a vector
+ * draw nothing. */
+mvf_status mvf_arrows_draw(mvf_arrows *arrows, const mvf_canvas *canvas, const mvf_field *field,
+                           double scale);
 
 void mvf_arrows_close(mvf_arrows **arrows);
 

@@ -38,10 +38,36 @@ typedef struct mvf_yuv {
 /* Red, green and blue are 0 to 1. */
 mvf_yuv mvf_colour_to_yuv(const double rgb[3], const mvf_colour_space *space);
 
+/* A colour that covers what is under it by some share. */
+typedef struct mvf_paint {
+    /* As in overlay/blend.h: of all planes, and of each. */
+    uint8_t hide;
+    uint8_t add[3];
+} mvf_paint;
+
+/* `opacity` is 0 to 1. */
+mvf_paint mvf_paint_make(const mvf_colour_space *space, const double rgb[3], double opacity);
+
+/* A rectangle of luma samples, clipped to the canvas. A chroma sample belongs to the rectangle that
+ * holds its first luma sample: neighbours share none. */
+void mvf_canvas_fill(const mvf_canvas *canvas, int32_t x, int32_t y, int32_t w, int32_t h,
+                     const mvf_paint *paint);
+
+/* The same, with every chroma sample that it touches: thin lines keep their colour. */
+void mvf_canvas_line(const mvf_canvas *canvas, int32_t x, int32_t y, int32_t w, int32_t h,
+                     const mvf_paint *paint);
+
+/* The part of `canvas` from luma sample (x, y) on, which must be the first of a chroma sample. */
+mvf_canvas mvf_canvas_part(const mvf_canvas *canvas, int32_t x, int32_t y, int32_t w, int32_t h);
+
 /*
  * The colour of direction (x, y), y downwards: the wheel of Baker et al., "A Database and
  * Evaluation Methodology for Optical Flow" (2007). Right is red, down yellow, left cyan, up violet.
  */
 void mvf_wheel_colour(double x, double y, double rgb[3]);
+
+/* The same for a motion whose length is a share of the largest: white for none, the direction's
+ * colour at 1, darker beyond. */
+void mvf_wheel_motion_colour(double x, double y, double rgb[3]);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "overlay/blend.h"
 
 /* How much of the video the outline hides, and how bright a still block's dot is. */
 #define OUTLINE_ALPHA 0.7f
@@ -231,7 +232,7 @@ static mvf_status add_row(builder *b, plane_builder *p, int is_chroma, int32_t x
     while (first < n && coverage[1][first] <= 0)
         first++;
     n -= first;
-    int32_t n_padded = (n + MVF_SPRITE_LANES - 1) / MVF_SPRITE_LANES * MVF_SPRITE_LANES;
+    int32_t n_padded = (n + MVF_BLEND_LANES - 1) / MVF_BLEND_LANES * MVF_BLEND_LANES;
     MVF_TRY(grow_plane(p, n_padded));
     int32_t at = p->n_samples;
     for (int32_t i = 0; i < n_padded; i++) {
@@ -339,29 +340,29 @@ static void free_builder(builder *b)
     }
 }
 
-static void choose_colours(builder *b, float motion_x, float motion_y)
+static void choose_colours(builder *b, const mvf_sprite_motion *motion)
 {
-    const double black[3] = {0, 0, 0};
+    const double outlines[2][3] = {{0, 0, 0}, {1, 1, 1}};
     double colour[3] = {STILL_GRAY, STILL_GRAY, STILL_GRAY};
-    if (motion_x != 0 || motion_y != 0) {
-        mvf_wheel_colour(motion_x, motion_y, colour);
+    if (motion->x != 0 || motion->y != 0) {
+        mvf_wheel_colour(motion->x, motion->y, colour);
         for (int c = 0; c < 3; c++)
             colour[c] += WHITE_SHARE * (1 - colour[c]);
     }
     b->fill = mvf_colour_to_yuv(colour, &b->style->space);
-    b->outline = mvf_colour_to_yuv(black, &b->style->space);
+    b->outline = mvf_colour_to_yuv(outlines[motion->is_future], &b->style->space);
 }
 
-mvf_status mvf_sprite_make(mvf_sprite **sprite, const mvf_sprite_style *style, float motion_x,
-                           float motion_y, int32_t phase_x, int32_t phase_y)
+mvf_status mvf_sprite_make(mvf_sprite **sprite, const mvf_sprite_style *style,
+                           const mvf_sprite_motion *motion, int32_t phase_x, int32_t phase_y)
 {
     builder b = {.style = style};
-    if (motion_x != 0 || motion_y != 0)
-        shape_arrow(&b.shape, style, motion_x, motion_y);
+    if (motion->x != 0 || motion->y != 0)
+        shape_arrow(&b.shape, style, motion->x, motion->y);
     else
         shape_dot(&b.shape, style);
     bound_shape(&b.shape);
-    choose_colours(&b, motion_x, motion_y);
+    choose_colours(&b, motion);
     int32_t first = ((int32_t)floorf(b.shape.min_y) + phase_y) >> style->chroma_shift_y;
     int32_t last = ((int32_t)ceilf(b.shape.max_y) + phase_y) >> style->chroma_shift_y;
     b.chroma.y = first;
@@ -375,29 +376,6 @@ mvf_status mvf_sprite_make(mvf_sprite **sprite, const mvf_sprite_style *style, f
         status = pack(sprite, &b);
     free_builder(&b);
     return status;
-}
-
-static inline uint8_t blend(uint8_t sample, uint8_t hide, uint8_t add)
-{
-    uint16_t kept = (uint16_t)((uint16_t)sample * (uint16_t)(256 - hide));
-    return (uint8_t)((kept >> 8) + add);
-}
-
-static inline void blend_lanes(uint8_t *restrict samples, const uint8_t *restrict hide,
-                               const uint8_t *restrict add, int32_t n)
-{
-    for (int32_t i = 0; i < n; i += MVF_SPRITE_LANES)
-        for (int32_t k = 0; k < MVF_SPRITE_LANES; k++)
-            samples[i + k] = blend(samples[i + k], hide[i + k], add[i + k]);
-}
-
-static void blend_words(uint16_t *restrict samples, const uint8_t *restrict hide,
-                        const uint8_t *restrict add, int32_t n, int32_t depth)
-{
-    for (int32_t i = 0; i < n; i++) {
-        uint32_t kept = (uint32_t)samples[i] * (256u - hide[i]) >> 8;
-        samples[i] = (uint16_t)(kept + ((uint32_t)add[i] << (depth - 8)));
-    }
 }
 
 /* One plane to draw on, and where in it the anchor lies. */
@@ -419,25 +397,38 @@ static void draw_clipped_row(const mvf_sprite_plane *plane, int which, const mvf
     if (n <= 0)
         return;
     if (t->depth > 8) {
-        blend_words((uint16_t *)(void *)line + x + skip, hide, add, n, t->depth);
+        uint16_t *samples = (uint16_t *)(void *)line + x + skip;
+        for (int32_t i = 0; i < n; i++)
+            samples[i] = mvf_blend_word(samples[i], hide[i], add[i], t->depth);
         return;
     }
     for (int32_t i = 0; i < n; i++)
-        line[x + skip + i] = blend(line[x + skip + i], hide[i], add[i]);
+        line[x + skip + i] = mvf_blend_byte(line[x + skip + i], hide[i], add[i]);
+}
+
+/* For a row that lies inside of the plane, its padding included. */
+static inline void draw_whole_row(const mvf_sprite_plane *plane, int which,
+                                  const mvf_sprite_row *row, uint8_t *line, const target *t)
+{
+    const uint8_t *hide = plane->hide + row->offset, *add = plane->add[which] + row->offset;
+    int32_t x = t->x + row->x;
+    if (t->depth > 8)
+        mvf_blend_word_lanes((uint16_t *)(void *)line + x, hide, add, row->n, t->depth);
+    else
+        mvf_blend_byte_lanes(line + x, hide, add, row->n);
 }
 
 static void draw_plane(const mvf_sprite_plane *plane, int which, const target *t)
 {
-    int inside = t->depth == 8 && t->x + plane->min_x >= 0 && t->x + plane->end_x <= t->width;
+    int inside = t->x + plane->min_x >= 0 && t->x + plane->end_x <= t->width;
     int32_t top = t->y + plane->y;
     int32_t first = top < 0 ? -top : 0;
     int32_t end = top + plane->n_rows > t->height ? t->height - top : plane->n_rows;
     uint8_t *line = t->samples + (ptrdiff_t)(top + first) * t->stride_bytes;
-    const uint8_t *hide = plane->hide, *add = plane->add[which];
     for (int32_t i = first; i < end; i++, line += t->stride_bytes) {
         const mvf_sprite_row *row = &plane->rows[i];
         if (inside)
-            blend_lanes(line + t->x + row->x, hide + row->offset, add + row->offset, row->n);
+            draw_whole_row(plane, which, row, line, t);
         else
             draw_clipped_row(plane, which, row, line, t);
     }

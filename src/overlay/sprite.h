@@ -10,9 +10,6 @@
 
 #include "overlay/canvas.h"
 
-/* Rows of samples are padded to a multiple of this with samples that change nothing. */
-#define MVF_SPRITE_LANES 8
-
 /* What all sprites of one canvas share; lengths in px. */
 typedef struct mvf_sprite_style {
     int32_t chroma_shift_x, chroma_shift_y;
@@ -22,8 +19,8 @@ typedef struct mvf_sprite_style {
     float max_length;
 } mvf_sprite_style;
 
-/* One row of a sprite: `n` samples from `x` on, relative to the anchor, at `offset` in the arrays.
- */
+/* One row of a sprite: `n` samples from `x` on, relative to the anchor, at `offset` in the arrays;
+ * there the row is padded to a multiple of MVF_BLEND_LANES with samples that change nothing. */
 typedef struct mvf_sprite_row {
     int32_t x, n, offset;
 } mvf_sprite_row;
@@ -47,11 +44,17 @@ typedef struct mvf_sprite {
     size_t n_bytes;
 } mvf_sprite;
 
-/* An arrow with its tip at the anchor that shows a motion of (motion_x, motion_y) px, or a dot for
- * (0, 0). The anchor lies (phase_x, phase_y) luma samples into its chroma sample. One block of
- * memory: release with free(). */
-mvf_status mvf_sprite_make(mvf_sprite **sprite, const mvf_sprite_style *style, float motion_x,
-                           float motion_y, int32_t phase_x, int32_t phase_y);
+typedef struct mvf_sprite_motion {
+    /* Length and direction drawn, in px; (0, 0) is a dot. */
+    float x, y;
+    /* Has a light outline instead of a dark one. */
+    int32_t is_future;
+} mvf_sprite_motion;
+
+/* An arrow with its tip at the anchor, or a dot. The anchor lies (phase_x, phase_y) luma samples
+ * into its chroma sample. One block of memory: release with free(). */
+mvf_status mvf_sprite_make(mvf_sprite **sprite, const mvf_sprite_style *style,
+                           const mvf_sprite_motion *motion, int32_t phase_x, int32_t phase_y);
 
 /* Draws with the anchor at luma sample (x, y), clipped to the canvas. */
 void mvf_sprite_draw(const mvf_sprite *sprite, const mvf_canvas *canvas, int32_t x, int32_t y);

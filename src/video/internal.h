@@ -85,6 +85,17 @@ typedef struct mvf_scaler {
  * or not. 0 or an AVERROR code. */
 int mvf_scaler_convert(mvf_scaler *scaler, const AVFrame *from, AVFrame *to,
                        enum AVColorSpace matrix, int full_range);
+
+/* The matrix and the range on both sides; those of RGB do not count. */
+typedef struct mvf_scale_colours {
+    enum AVColorSpace from_matrix, to_matrix;
+    int from_full_range, to_full_range;
+} mvf_scale_colours;
+
+/* Colours stay the same to the eye while samples change. One scaler serves one kind of both. */
+int mvf_scaler_recolour(mvf_scaler *scaler, const AVFrame *from, AVFrame *to,
+                        const mvf_scale_colours *colours);
+
 void mvf_scaler_close(mvf_scaler *scaler);
 
 /* luma.c */

@@ -74,12 +74,27 @@ static int create_io(mvf_media_output *output)
     return output->io ? 0 : AVERROR(ENOMEM);
 }
 
+/* Not seekable: what is written is written. */
+static mvf_status open_stdout(mvf_media_output *output, int *error)
+{
+    output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    *error = output->fd < 0 ? AVERROR(errno) : create_io(output);
+    if (output->io)
+        output->io->seekable = 0;
+    if (!*error)
+        return MVF_OK;
+    mvf_media_output_discard(output);
+    return *error == AVERROR(ENOMEM) ? MVF_ERROR_MEMORY : MVF_ERROR_IO;
+}
+
 mvf_status mvf_media_output_open(mvf_media_output *output, const char *path, int overwrite,
                                  int *error)
 {
     struct stat existing;
     *output = (mvf_media_output){.fd = -1};
     *error = 0;
+    if (!strcmp(path, "-"))
+        return open_stdout(output, error);
     if (stat(path, &existing) == 0) {
         *error = S_ISDIR(existing.st_mode) ? AVERROR(EISDIR) : 0;
         if (*error || !overwrite)
@@ -97,6 +112,8 @@ mvf_status mvf_media_output_open(mvf_media_output *output, const char *path, int
 
 int mvf_media_output_restart(mvf_media_output *output)
 {
+    if (!output->part_path)
+        return AVERROR(ESPIPE);
     if (avio_seek(output->io, 0, SEEK_SET) < 0 || ftruncate(output->fd, 0))
         return AVERROR(EIO);
     return 0;
@@ -120,6 +137,8 @@ static int close_file(mvf_media_output *output)
 int mvf_media_output_commit(mvf_media_output *output)
 {
     int error = close_file(output);
+    if (!output->part_path)
+        return error;
     if (!error && rename(output->part_path, output->path))
         error = AVERROR(errno);
     if (!error) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "video/write.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,20 +9,17 @@
 
 #include "base/memory.h"
 
+#define SAME(public, internal) \
+    static_assert((int)(public) == (int)(internal), "modes have the same values on both sides")
+SAME(MVF_DRAW_COST, MVF_DRAWS_COST);
+SAME(MVF_DRAW_WHEEL, MVF_DRAWS_WHEEL);
+SAME(MVF_DRAW_DIFFERENCE, MVF_DRAWS_DIFFERENCE);
+SAME(MVF_DRAW_GRID, MVF_DRAWS_GRID);
+SAME(MVF_DRAW_PARTITIONS, MVF_DRAWS_PARTITIONS);
+SAME(MVF_DRAW_ARROWS, MVF_DRAWS_ARROWS);
+
 /* Frames that an encoder may hold back. */
 #define MAX_DELAYED 512
-
-static const struct container {
-    const char *extension, *muxer;
-    /* AVI has no times, only a frame rate; times are rounded to it. */
-    int32_t constant_rate;
-} containers[] = {
-    {"mp4", "mp4", 0},      {"m4v", "mp4", 0}, {"mov", "mov", 0},
-    {"mkv", "matroska", 0}, {"avi", "avi", 1},
-};
-
-#define N_CONTAINERS (sizeof containers / sizeof containers[0])
-#define KNOWN_EXTENSIONS ".mp4, .m4v, .mov, .mkv and .avi"
 
 /* A stream of the source that is copied. */
 typedef struct copied_stream {
@@ -31,15 +29,15 @@ typedef struct copied_stream {
 
 /* What is known of a frame that the encoder still holds. */
 typedef struct delayed_frame {
-    int64_t encoder_pts, pts, duration;
+    int64_t encoder_pts, pts, duration, index;
 } delayed_frame;
 
 struct mvf_overlay {
     mvf_source *source;
     mvf_logger logger;
-    int32_t threads;
-    char *name;
-    const struct container *container;
+    mvf_overlay_options options;
+    char *path, *name, *codec;
+    const mvf_container *container;
     mvf_media_output output;
     AVFormatContext *format;
     AVStream *video;
@@ -54,22 +52,17 @@ struct mvf_overlay {
     int64_t n_frames, first_pts, end_pts;
     delayed_frame delayed[MAX_DELAYED];
     int32_t starts_late;
-    int32_t warned_times, warned_missing, warned_size, warned_copy;
+    int32_t warned_times, warned_missing, warned_size, warned_copy, n_images;
 };
 
 void mvf_overlay_options_init(mvf_overlay_options *options)
 {
-    *options = (mvf_overlay_options){.struct_size = sizeof *options};
-}
-
-static const struct container *find_container(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
-    for (size_t i = 0; dot && i < N_CONTAINERS; i++)
-        if (!strcasecmp(dot + 1, containers[i].extension))
-            return &containers[i];
-    return NULL;
+    *options = (mvf_overlay_options){.struct_size = sizeof *options,
+                                     .draw = MVF_DRAW_ARROWS,
+                                     .arrow_scale = 1,
+                                     .max_motion_px = 16,
+                                     .max_cost = 16,
+                                     .opacity = -1};
 }
 
 static mvf_status fail_av(const mvf_overlay *overlay, int error, const char *what)
@@ -78,34 +71,77 @@ static mvf_status fail_av(const mvf_overlay *overlay, int error, const char *wha
                     av_err2str(error));
 }
 
-static mvf_status open_output(mvf_overlay *overlay, const char *path, int overwrite)
+static mvf_status open_output(mvf_overlay *overlay, const char *path)
 {
     int error;
-    mvf_status status = mvf_media_output_open(&overlay->output, path, overwrite, &error);
+    mvf_status status =
+        mvf_media_output_open(&overlay->output, path, overlay->options.overwrite, &error);
     if (status == MVF_ERROR_EXISTS)
         return mvf_fail(&overlay->logger, status, "%s: exists already (overwrite replaces it)",
-                        overlay->name);
+                        path);
     return status == MVF_OK ? status : fail_av(overlay, error, "cannot be written");
 }
 
-static mvf_status prepare(mvf_overlay *overlay, const char *path,
-                          const mvf_overlay_options *options)
+static mvf_status check_options(const mvf_overlay *overlay)
 {
-    overlay->name = mvf_printable(path);
+    const mvf_overlay_options *options = &overlay->options;
+    const char *wrong = NULL;
+    if (!(options->arrow_scale > 0) || !(options->max_motion_px > 0) || !(options->max_cost > 0))
+        wrong = "the arrows' scale, the largest motion and the largest cost must be above 0";
+    else if (!(options->opacity <= 1))
+        wrong = "the opacity must be from 0 to 1";
+    else if (options->quality < 0 || options->quality > 100)
+        wrong = "the quality must be from 1 to 100";
+    else if (options->draw >= 2 * MVF_DRAW_ARROWS || (unsigned)options->layout > MVF_LAYOUT_SIDE ||
+             (unsigned)options->ground > MVF_GROUND_GRAY)
+        wrong = "there is no such mode, layout or ground";
+    return wrong ? mvf_fail(&overlay->logger, MVF_ERROR_ARGUMENT, "%s", wrong) : MVF_OK;
+}
+
+static void set_drawing(mvf_overlay *overlay)
+{
+    const mvf_overlay_options *options = &overlay->options;
+    double usual = options->ground == MVF_GROUND_VIDEO ? 0.6 : 1;
+    overlay->painter.layout = options->layout;
+    overlay->painter.ground = options->ground;
+    overlay->painter.drawing.style =
+        (mvf_drawing_style){.modes = options->draw,
+                            .arrow_scale = options->arrow_scale,
+                            .max_motion_px = options->max_motion_px,
+                            .max_cost = options->max_cost,
+                            .opacity = options->opacity < 0 ? usual : options->opacity,
+                            .legend = options->legend,
+                            .caption = options->caption,
+                            .rotation = overlay->source->info.rotation};
+}
+
+static mvf_status prepare(mvf_overlay *overlay, const char *path)
+{
+    overlay->path = mvf_strdup(path);
+    overlay->name = mvf_printable(strcmp(path, "-") ? path : "standard output");
     overlay->packet = av_packet_alloc();
-    if (!overlay->name || !overlay->packet)
+    overlay->codec = overlay->options.codec ? mvf_strdup(overlay->options.codec) : NULL;
+    if (!overlay->path || !overlay->name || !overlay->packet ||
+        (overlay->options.codec && !overlay->codec))
         return MVF_ERROR_MEMORY;
-    MVF_TRY(mvf_arrows_open(&overlay->painter.arrows));
-    if (!strcmp(path, "-"))
-        return mvf_fail(&overlay->logger, MVF_ERROR_UNSUPPORTED,
-                        "an overlay cannot be written to standard output; name a file (%s)",
-                        KNOWN_EXTENSIONS);
-    overlay->container = find_container(path);
+    MVF_TRY(check_options(overlay));
+    set_drawing(overlay);
+    overlay->container = mvf_container_find(path);
     if (!overlay->container)
         return mvf_fail(&overlay->logger, MVF_ERROR_ARGUMENT,
                         "%s: no video format goes with this name; those of overlays are %s",
-                        overlay->name, KNOWN_EXTENSIONS);
-    return open_output(overlay, path, options ? options->overwrite : 0);
+                        overlay->name, mvf_container_extensions());
+    return overlay->container->muxer ? open_output(overlay, path) : MVF_OK;
+}
+
+static void take_options(mvf_overlay *overlay, const mvf_overlay_options *options)
+{
+    mvf_overlay_options_init(&overlay->options);
+    if (!options)
+        return;
+    size_t size = options->struct_size < sizeof *options ? options->struct_size : sizeof *options;
+    memcpy(&overlay->options, options, size);
+    overlay->logger = options->logger;
 }
 
 mvf_status mvf_overlay_open(mvf_overlay **overlay, const char *path, mvf_source *source,
@@ -117,11 +153,8 @@ mvf_status mvf_overlay_open(mvf_overlay **overlay, const char *path, mvf_source 
         return MVF_ERROR_MEMORY;
     opened->source = source;
     opened->output.fd = -1;
-    if (options) {
-        opened->logger = options->logger;
-        opened->threads = options->threads;
-    }
-    mvf_status status = prepare(opened, path, options);
+    take_options(opened, options);
+    mvf_status status = prepare(opened, path);
     if (status != MVF_OK)
         mvf_overlay_discard(&opened);
     *overlay = opened;
@@ -140,32 +173,64 @@ static void choose_times(mvf_overlay *overlay)
         overlay->step = 1;
 }
 
+static void set_painter(mvf_overlay *overlay)
+{
+    const AVCodecContext *codec = overlay->encoder.codec;
+    mvf_painter *painter = &overlay->painter;
+    painter->format = overlay->encoder.canvas_format;
+    painter->matrix = overlay->encoder.canvas_matrix;
+    painter->range = overlay->encoder.canvas_range;
+    painter->out_format = codec->pix_fmt;
+    painter->out_width = codec->width;
+    painter->out_height = codec->height;
+    painter->out_matrix = codec->colorspace;
+    painter->out_range = codec->color_range;
+}
+
+static mvf_status check_codec(mvf_overlay *overlay)
+{
+    const AVCodecContext *codec = overlay->encoder.codec;
+    const mvf_container *container = overlay->container;
+    int fits = container->muxer ? avformat_query_codec(overlay->format->oformat, codec->codec_id,
+                                                       FF_COMPLIANCE_EXPERIMENTAL)
+                                : !strcmp(codec->codec->name, container->encoders[0]);
+    if (!overlay->codec || fits)
+        return MVF_OK;
+    return mvf_fail(&overlay->logger, MVF_ERROR_UNSUPPORTED, "%s: .%s files do not hold %s",
+                    overlay->name, container->extension, avcodec_get_name(codec->codec_id));
+}
+
 static mvf_status open_encoder(mvf_overlay *overlay, AVFrame *frame)
 {
-    const AVOutputFormat *muxer = overlay->format->oformat;
+    int32_t size[2];
+    /* For its chroma alone, which decides where the second of two pictures starts. */
+    overlay->painter.format = AV_PIX_FMT_YUV420P;
+    mvf_painter_size(&overlay->painter, frame->width, frame->height, size);
     mvf_encoder_wishes wishes = {
         .frame = frame,
+        .width = size[0],
+        .height = size[1],
+        .container = overlay->container,
+        .codec = overlay->codec,
+        .quality = overlay->options.quality,
         .time_base = overlay->time_base,
         .frame_rate = overlay->frame_rate,
         .sample_aspect =
             av_guess_sample_aspect_ratio(overlay->source->format, overlay->source->stream, frame),
-        .threads = overlay->threads,
-        .global_header = (muxer->flags & AVFMT_GLOBALHEADER) != 0,
-        .no_b_frames = overlay->container->constant_rate,
+        .threads = overlay->options.threads,
+        .global_header =
+            overlay->format && (overlay->format->oformat->flags & AVFMT_GLOBALHEADER) != 0,
     };
     int error = mvf_encoder_open(&overlay->encoder, &wishes);
+    if (error == AVERROR_ENCODER_NOT_FOUND && overlay->codec)
+        return mvf_fail(&overlay->logger, MVF_ERROR_UNSUPPORTED,
+                        "this FFmpeg has no encoder or codec named %s", overlay->codec);
     if (error < 0)
-        return fail_av(overlay, error,
-                       "no encoder (libx264, libopenh264, mpeg4) takes these frames");
-    const AVCodecContext *codec = overlay->encoder.codec;
-    overlay->painter.format = codec->pix_fmt;
-    overlay->painter.width = codec->width;
-    overlay->painter.height = codec->height;
-    overlay->painter.matrix = codec->colorspace;
-    overlay->painter.range = codec->color_range;
+        return fail_av(overlay, error, "no encoder takes these frames");
+    set_painter(overlay);
     mvf_log(&overlay->logger, MVF_LOG_DEBUG, "%s: encoded by %s", overlay->name,
-            codec->codec->name);
-    return MVF_OK;
+            overlay->encoder.codec->codec->name);
+    return check_codec(overlay);
 }
 
 static int add_side_data(AVStream *out, enum AVPacketSideDataType type, const uint8_t *data,
@@ -252,6 +317,9 @@ static int write_header(mvf_overlay *overlay, int with_copies)
     AVFormatContext *in = overlay->source->format;
     overlay->format->pb = overlay->output.io;
     overlay->format->flags |= AVFMT_FLAG_CUSTOM_IO;
+    /* Y4M of more than 8 bits is an extension of FFmpeg's. */
+    if (!strcmp(overlay->container->muxer, "yuv4mpegpipe"))
+        overlay->format->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
     int error = add_video(overlay);
     for (unsigned i = 0; with_copies && !error && i < overlay->n_copied; i++)
         if (is_copyable(overlay, in->streams[i]))
@@ -276,10 +344,10 @@ static int new_muxer(mvf_overlay *overlay)
 
 static void warn_of_rotation(const mvf_overlay *overlay)
 {
-    const char *muxer = overlay->container->muxer;
-    int holds_rotation = strcmp(muxer, "avi") != 0;
-#if LIBAVFORMAT_VERSION_INT < AV_VERSION_INT(60, 16, 0)
-    holds_rotation = holds_rotation && strcmp(muxer, "matroska") != 0;
+    const char *muxer = overlay->container->muxer ? overlay->container->muxer : "";
+    int holds_rotation = !strcmp(muxer, "mp4") || !strcmp(muxer, "mov");
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 16, 0)
+    holds_rotation = holds_rotation || !strcmp(muxer, "matroska") || !strcmp(muxer, "webm");
 #endif
     if (overlay->source->info.rotation && !holds_rotation)
         mvf_log(&overlay->logger, MVF_LOG_WARNING,
@@ -327,12 +395,13 @@ static mvf_status start(mvf_overlay *overlay, mvf_frame *frame)
     overlay->copied = mvf_alloc_array(overlay->n_copied, sizeof *overlay->copied);
     if (!overlay->copied)
         return MVF_ERROR_MEMORY;
-    int error = new_muxer(overlay);
+    int error = overlay->container->muxer ? new_muxer(overlay) : 0;
     if (error < 0)
         return fail_av(overlay, error, "this FFmpeg has no muxer for the format");
     choose_times(overlay);
     MVF_TRY(open_encoder(overlay, frame->av));
-    MVF_TRY(open_muxer(overlay));
+    if (overlay->container->muxer)
+        MVF_TRY(open_muxer(overlay));
     set_start(overlay, frame);
     warn_of_rotation(overlay);
     return MVF_OK;
@@ -390,6 +459,8 @@ static mvf_status copy_others(mvf_overlay *overlay, int is_last)
     AVPacket *packet;
     mvf_status status = MVF_OK;
     int until_end = !is_last || overlay->source->at_end;
+    if (!overlay->format)
+        return MVF_OK;
     while (status == MVF_OK && (packet = mvf_packet_queue_pop(&overlay->source->others))) {
         unsigned index = (unsigned)packet->stream_index;
         int has_time = packet->pts != AV_NOPTS_VALUE || packet->dts != AV_NOPTS_VALUE;
@@ -410,6 +481,40 @@ static const delayed_frame *find_delayed(const mvf_overlay *overlay, int64_t enc
     return NULL;
 }
 
+/* The packet is the whole file. */
+static mvf_status write_image(mvf_overlay *overlay, int64_t index)
+{
+    mvf_media_output output;
+    int error;
+    if (overlay->options.single_image && overlay->n_images)
+        return MVF_OK;
+    char *path = overlay->options.single_image ? mvf_strdup(overlay->path)
+                                               : mvf_image_name(overlay->path, index);
+    if (!path)
+        return MVF_ERROR_MEMORY;
+    mvf_status status = mvf_media_output_open(&output, path, overlay->options.overwrite, &error);
+    if (status == MVF_ERROR_EXISTS)
+        mvf_log(&overlay->logger, MVF_LOG_ERROR, "%s: exists already (overwrite replaces it)",
+                path);
+    else if (status != MVF_OK)
+        fail_av(overlay, error, "cannot be written");
+    free(path);
+    if (status != MVF_OK)
+        return status;
+    avio_write(output.io, overlay->packet->data, overlay->packet->size);
+    error = mvf_media_output_commit(&output);
+    mvf_media_output_discard(&output);
+    overlay->n_images++;
+    return error < 0 ? fail_av(overlay, error, "writing failed") : MVF_OK;
+}
+
+static mvf_status write_video(mvf_overlay *overlay)
+{
+    av_packet_rescale_ts(overlay->packet, overlay->time_base, overlay->video->time_base);
+    int error = av_interleaved_write_frame(overlay->format, overlay->packet);
+    return error < 0 ? fail_av(overlay, error, "writing failed") : MVF_OK;
+}
+
 static mvf_status write_packets(mvf_overlay *overlay)
 {
     for (;;) {
@@ -423,11 +528,11 @@ static mvf_status write_packets(mvf_overlay *overlay)
         packet->duration = frame ? frame->duration : overlay->step;
         if (frame && overlay->encoder.counts_frames)
             packet->pts = packet->dts = frame->pts;
-        packet->stream_index = overlay->video->index;
-        av_packet_rescale_ts(packet, overlay->time_base, overlay->video->time_base);
-        error = av_interleaved_write_frame(overlay->format, packet);
-        if (error < 0)
-            return fail_av(overlay, error, "writing failed");
+        packet->stream_index = 0;
+        if (overlay->format)
+            MVF_TRY(write_video(overlay));
+        else
+            MVF_TRY(write_image(overlay, frame ? frame->index : overlay->n_images));
     }
 }
 
@@ -463,43 +568,89 @@ static int64_t next_time(mvf_overlay *overlay, const mvf_frame *frame)
     return time;
 }
 
-static mvf_status encode(mvf_overlay *overlay, const mvf_frame *frame, const mvf_field *field)
+static void describe(const mvf_overlay *overlay, const mvf_frame *frame, const mvf_field *field,
+                     mvf_caption *caption)
+{
+    static const char *const types[] = {"", "I", "P", "B"};
+    AVRational base = overlay->source->stream->time_base;
+    size_t type = field ? (size_t)field->type : 0;
+    *caption = (mvf_caption){
+        .frame = frame->index,
+        .seconds = frame->pts == MVF_NO_PTS ? NAN : (double)frame->pts * av_q2d(base),
+        .type = type < sizeof types / sizeof types[0] ? types[type] : "",
+    };
+}
+
+static mvf_status encode(mvf_overlay *overlay, const mvf_frame *frame, const mvf_field *field,
+                         const mvf_field *against)
 {
     AVFrame *painted;
-    int error = mvf_painter_paint(&overlay->painter, frame->av, field, &painted);
+    mvf_caption caption;
+    describe(overlay, frame, field, &caption);
+    int error = mvf_painter_paint(&overlay->painter, frame->av, field, against, &caption, &painted);
     if (error < 0)
         return fail_av(overlay, error, "the frame cannot be drawn on");
     int64_t time = next_time(overlay, frame);
     delayed_frame *delayed = &overlay->delayed[overlay->n_frames % MAX_DELAYED];
     delayed->pts = time;
+    delayed->index = frame->index;
     delayed->duration = own_duration(overlay, frame->av);
     delayed->encoder_pts = overlay->encoder.counts_frames ? overlay->n_frames : time;
     painted->pts = delayed->encoder_pts;
     painted->pict_type = AV_PICTURE_TYPE_NONE;
-    painted->color_range = overlay->painter.range;
-    painted->colorspace = overlay->painter.matrix;
+    painted->color_range = overlay->painter.out_range;
+    painted->colorspace = overlay->painter.out_matrix;
     overlay->n_frames++;
     error = avcodec_send_frame(overlay->encoder.codec, painted);
     return error < 0 ? fail_av(overlay, error, "encoding failed") : write_packets(overlay);
 }
 
-mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame, const mvf_field *field)
+static int belongs(const mvf_field *field, const AVFrame *frame)
+{
+    return !field || !field->n_blocks ||
+           (field->width == frame->width && field->height == frame->height);
+}
+
+static mvf_status check_fields(const mvf_overlay *overlay, const AVFrame *frame,
+                               const mvf_field *field, const mvf_field *against)
+{
+    const mvf_field *wrong = belongs(field, frame) ? against : field;
+    if (belongs(field, frame) && belongs(against, frame))
+        return MVF_OK;
+    return mvf_fail(&overlay->logger, MVF_ERROR_ARGUMENT,
+                    "a field of %dx%d does not belong to a frame of %dx%d", wrong->width,
+                    wrong->height, frame->width, frame->height);
+}
+
+static void warn_of_words(mvf_overlay *overlay, const AVFrame *frame)
+{
+    mvf_canvas canvas = {.width = frame->width, .height = frame->height};
+    if ((overlay->options.caption || overlay->options.legend) &&
+        !mvf_drawing_has_text(&overlay->painter.drawing, &canvas))
+        mvf_log(&overlay->logger, MVF_LOG_WARNING,
+                "%s: there are no words on the picture: no font is found, or this build has no "
+                "FreeType and fontconfig",
+                overlay->name);
+}
+
+mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame, const mvf_field *field,
+                             const mvf_field *against)
 {
     const AVFrame *av = frame->av;
-    if (field && field->n_blocks > 0 && (field->width != av->width || field->height != av->height))
-        return mvf_fail(&overlay->logger, MVF_ERROR_ARGUMENT,
-                        "a field of %dx%d does not belong to a frame of %dx%d", field->width,
-                        field->height, av->width, av->height);
-    if (!overlay->encoder.codec)
+    int32_t size[2];
+    MVF_TRY(check_fields(overlay, av, field, against));
+    if (!overlay->encoder.codec) {
         MVF_TRY(start(overlay, frame));
-    if ((av->width != overlay->painter.width || av->height != overlay->painter.height) &&
+        warn_of_words(overlay, av);
+    }
+    mvf_painter_size(&overlay->painter, av->width, av->height, size);
+    if ((size[0] != overlay->painter.out_width || size[1] != overlay->painter.out_height) &&
         !overlay->warned_size++)
         mvf_log(&overlay->logger, MVF_LOG_WARNING,
-                "%s: frame %lld is %dx%d; it and its like are scaled to the first frame's %dx%d",
-                overlay->name, (long long)frame->index, av->width, av->height,
-                overlay->painter.width, overlay->painter.height);
+                "%s: frame %lld is %dx%d; it and its like are scaled to the first frame's size",
+                overlay->name, (long long)frame->index, av->width, av->height);
     MVF_TRY(copy_others(overlay, 0));
-    return encode(overlay, frame, field);
+    return encode(overlay, frame, field, against);
 }
 
 static mvf_status finish(mvf_overlay *overlay)
@@ -511,6 +662,8 @@ static mvf_status finish(mvf_overlay *overlay)
     if (error < 0 && error != AVERROR_EOF)
         return fail_av(overlay, error, "encoding failed");
     MVF_TRY(write_packets(overlay));
+    if (!overlay->format)
+        return MVF_OK;
     MVF_TRY(copy_others(overlay, 1));
     error = av_write_trailer(overlay->format);
     if (error >= 0)
@@ -536,7 +689,9 @@ void mvf_overlay_discard(mvf_overlay **overlay)
     mvf_painter_close(&closed->painter);
     av_packet_free(&closed->packet);
     free(closed->copied);
+    free(closed->path);
     free(closed->name);
+    free(closed->codec);
     free(closed);
     *overlay = NULL;
 }

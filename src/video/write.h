@@ -1,12 +1,12 @@
 /*
- * video/write.h - the parts behind an overlay: output file, encoder, muxer, picture.
+ * video/write.h - the parts behind an overlay: output files, encoder, muxer, picture.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef MVF_VIDEO_WRITE_H
 #define MVF_VIDEO_WRITE_H
 
-#include "overlay/arrows.h"
+#include "overlay/drawing.h"
 #include "video/internal.h"
 
 /* output.c: a file that is written beside its final name and renamed when it is complete. */
@@ -17,7 +17,8 @@ typedef struct mvf_media_output {
     AVIOContext *io;
 } mvf_media_output;
 
-/* Returns a status without a message; *error is an AVERROR code for MVF_ERROR_IO. */
+/* "-" is standard output, which is not renamed. Returns a status without a message; *error is an
+ * AVERROR code for MVF_ERROR_IO. */
 mvf_status mvf_media_output_open(mvf_media_output *output, const char *path, int overwrite,
                                  int *error);
 /* Empties the file, which stays open. */
@@ -43,38 +44,83 @@ typedef struct mvf_timeline {
 int mvf_timeline_next(mvf_timeline *timeline, int64_t time, int64_t step, int64_t restart,
                       int64_t *result);
 
+/* container.c: kinds of files by their names. */
+
+#define MVF_MAX_ENCODERS 4
+
+typedef struct mvf_container {
+    const char *extension;
+    /* FFmpeg's name; NULL: one file an image. */
+    const char *muxer;
+    /* Encoders in order of preference. Hardware encoders are left out, as they may be listed and
+     * not there. */
+    const char *encoders[MVF_MAX_ENCODERS];
+    /* It has no times, only a frame rate; times are rounded to it. */
+    int32_t constant_rate;
+} mvf_container;
+
+/* NULL for a name that goes with no kind. */
+const mvf_container *mvf_container_find(const char *path);
+/* All extensions, for messages. Static storage. */
+const char *mvf_container_extensions(void);
+
+/* images.c */
+
+/* The name of an image: `number` in place of the path's %d or %0Nd, else before the extension in
+ * six digits; the caller frees it. NULL without memory. */
+char *mvf_image_name(const char *path, int64_t number);
+
 /* paint.c: the encoder's picture of a frame, with the field drawn over it. */
 
 typedef struct mvf_painter {
+    /* The canvas: YUV of the source's matrix and range, for one picture or two side by side. */
     enum AVPixelFormat format;
-    int32_t width, height;
     enum AVColorSpace matrix;
     enum AVColorRange range;
-    AVFrame *canvas, *resized;
-    mvf_scaler to_canvas, to_size;
-    mvf_arrows *arrows;
+    mvf_layout layout;
+    mvf_ground ground;
+    mvf_drawing drawing;
+    /* What the encoder takes. */
+    enum AVPixelFormat out_format;
+    int32_t out_width, out_height;
+    enum AVColorSpace out_matrix;
+    enum AVColorRange out_range;
+    AVFrame *canvas, *part, *converted;
+    mvf_scaler to_canvas, to_output;
 } mvf_painter;
 
-/* *painted belongs to the painter. 0 or an AVERROR code. */
+/* The canvas's size for frames of that size. */
+void mvf_painter_size(const mvf_painter *painter, int32_t width, int32_t height, int32_t size[2]);
+
+/* *painted belongs to the painter. The fields may be NULL. 0 or an AVERROR code. */
 int mvf_painter_paint(mvf_painter *painter, const AVFrame *frame, const mvf_field *field,
-                      AVFrame **painted);
+                      const mvf_field *against, const mvf_caption *caption, AVFrame **painted);
 void mvf_painter_close(mvf_painter *painter);
 
 /* The matrix that a picture's samples follow where it does not say. */
 enum AVColorSpace mvf_usual_matrix(int height);
 
-/* encode.c: H.264 where FFmpeg has an encoder for it, else MPEG-4. */
+/* encode.c */
 
 typedef struct mvf_encoder_wishes {
     const AVFrame *frame;
+    int32_t width, height;
+    const mvf_container *container;
+    /* As in mvf_overlay_options. */
+    const char *codec;
+    int32_t quality;
     AVRational time_base, frame_rate, sample_aspect;
-    int32_t threads, global_header, no_b_frames;
+    int32_t threads, global_header;
 } mvf_encoder_wishes;
 
 typedef struct mvf_encoder {
     AVCodecContext *codec;
     /* Times are the ordinals of frames: the encoder does not take the stream's time base. */
     int32_t counts_frames;
+    /* The YUV format to draw in, with its matrix and range; the codec's own may differ. */
+    enum AVPixelFormat canvas_format;
+    enum AVColorSpace canvas_matrix;
+    enum AVColorRange canvas_range;
 } mvf_encoder;
 
 /* 0 or the AVERROR code of the last encoder tried. */

@@ -339,7 +339,7 @@ static void write_overlay(const char *from, const char *to, mvf_status opened, i
     assert_int_equal(mvf_source_open(&source, path_of(from), NULL), MVF_OK);
     assert_int_equal(mvf_overlay_open(&overlay, path_of(to), source, &options), opened);
     while (opened == MVF_OK && mvf_source_read(source, &frame) == MVF_OK) {
-        assert_int_equal(mvf_overlay_write(overlay, frame, NULL), MVF_OK);
+        assert_int_equal(mvf_overlay_write(overlay, frame, NULL, NULL), MVF_OK);
         mvf_frame_free(&frame);
     }
     if (opened == MVF_OK)
