@@ -18,7 +18,11 @@ mvf_status mvf_plane_alloc(mvf_plane *plane, int32_t width, int32_t height, int3
     size_t row = (size_t)width * (size_t)plane->sample_bytes;
     before = (before + MVF_ALIGNMENT - 1) / MVF_ALIGNMENT * MVF_ALIGNMENT;
     row = (row + MVF_ALIGNMENT - 1) / MVF_ALIGNMENT * MVF_ALIGNMENT;
-    plane->stride_bytes = (ptrdiff_t)(2 * before + row);
+    size_t stride = 2 * before + row;
+    /* An odd number of cache lines, so that the rows of a block do not share a few of its sets. */
+    if (stride / MVF_ALIGNMENT % 2 == 0)
+        stride += MVF_ALIGNMENT;
+    plane->stride_bytes = (ptrdiff_t)stride;
     size_t n_rows = (size_t)height + 2 * (size_t)border_y;
     uint8_t *memory = mvf_alloc_aligned(n_rows, (size_t)plane->stride_bytes);
     if (!memory)

@@ -114,9 +114,9 @@ static void try_later(full_search *s, full_block *b, int32_t x, int32_t y)
 static void try_groups(const full_search *s, full_block *b, const mvf_groups *groups, int32_t n)
 {
     uint32_t costs[4 * MVF_GROUP], hits[4];
-    s->kernels->sad_groups(b->current, s->current->stride_bytes, b->reference,
-                           s->reference->stride_bytes, s->w, s->h, groups->at, n, b->best.cost,
-                           costs, hits);
+    s->kernels->sad_groups(s->kernels->sad_list[s->width], b->current, s->current->stride_bytes,
+                           b->reference, s->reference->stride_bytes, s->w, s->h, groups->at, n,
+                           b->best.cost, costs, hits);
     for (int32_t i = 0; i < n; i++)
         for (uint32_t left = hits[i] & groups->mask[i]; left; left &= left - 1) {
             int32_t x = __builtin_ctz(left);
@@ -341,7 +341,8 @@ static void second_bound(full_search *s, full_block *b)
         compare_all(s, b);
         b->n_groups = 0;
     }
-    b->bounds[2].most = left < THIRD_FROM ? 0 : left < MANY ? MVF_GROUP : MANY_IN_GROUP;
+    int32_t most = s->kernels->dense < MVF_GROUP && left >= MANY ? MANY_IN_GROUP : MVF_GROUP;
+    b->bounds[2].most = left < THIRD_FROM ? 0 : most;
 }
 
 /* A batch. */

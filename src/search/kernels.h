@@ -69,11 +69,12 @@ typedef struct mvf_search_kernels {
     mvf_sad_list_function sad_list[MVF_N_WIDTHS];
     /* From how many candidates in a group sad_groups is the cheaper way. */
     int32_t dense;
-    /* All candidates of n groups, 1 to 4: costs[n][MVF_GROUP]; hits: those within the limit. */
-    void (*sad_groups)(const uint8_t *current, ptrdiff_t current_stride_bytes,
-                       const uint8_t *reference, ptrdiff_t reference_stride_bytes, int32_t w,
-                       int32_t h, const uint32_t *at, int32_t n, uint32_t limit, uint32_t *costs,
-                       uint32_t *hits);
+    /* All candidates of n groups, 1 to 4: costs[n][MVF_GROUP]; hits: those within the limit. `list`
+     * is the width's sad_list, for levels that have nothing better. */
+    void (*sad_groups)(mvf_sad_list_function list, const uint8_t *current,
+                       ptrdiff_t current_stride_bytes, const uint8_t *reference,
+                       ptrdiff_t reference_stride_bytes, int32_t w, int32_t h, const uint32_t *at,
+                       int32_t n, uint32_t limit, uint32_t *costs, uint32_t *hits);
     /* The groups of a window of nx x ny candidates that keep some within the limit, column of
      * groups by column; returns their number. `room`: ny + 16 words to write to. `groups` needs
      * room for 16 more than there are in the window. */

@@ -245,13 +245,14 @@ static void sad_each(const uint8_t *current, ptrdiff_t current_stride_bytes,
     }
 }
 
-static void sad_groups_avx512(const uint8_t *current, ptrdiff_t current_stride_bytes,
-                              const uint8_t *reference, ptrdiff_t stride_bytes, int32_t w,
-                              int32_t h, const uint32_t *at, int32_t n, uint32_t limit,
-                              uint32_t *costs, uint32_t *hits)
+static void sad_groups_avx512(mvf_sad_list_function list, const uint8_t *current,
+                              ptrdiff_t current_stride_bytes, const uint8_t *reference,
+                              ptrdiff_t stride_bytes, int32_t w, int32_t h, const uint32_t *at,
+                              int32_t n, uint32_t limit, uint32_t *costs, uint32_t *hits)
 {
     const uint8_t *places[4];
     int is_stacked = n == 4;
+    (void)list;
     for (int32_t i = 0; i < n; i++) {
         places[i] = reference + (ptrdiff_t)(at[i] >> 16) * stride_bytes + (at[i] & 0xffff);
         is_stacked &= at[i] == at[0] + ((uint32_t)i << 16);

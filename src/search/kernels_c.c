@@ -92,6 +92,23 @@ static int32_t list_groups_c(const mvf_groups *groups, int32_t *next, int32_t n,
     return count;
 }
 
+static void sad_groups_c(mvf_sad_list_function list, const uint8_t *current,
+                         ptrdiff_t current_stride_bytes, const uint8_t *reference,
+                         ptrdiff_t reference_stride_bytes, int32_t w, int32_t h, const uint32_t *at,
+                         int32_t n, uint32_t limit, uint32_t *costs, uint32_t *hits)
+{
+    uint32_t places[4 * MVF_GROUP];
+    for (int32_t i = 0; i < n * MVF_GROUP; i++)
+        places[i] = at[i / MVF_GROUP] + (uint32_t)i % MVF_GROUP;
+    list(current, current_stride_bytes, reference, reference_stride_bytes, w, h, places,
+         n * MVF_GROUP, costs);
+    for (int32_t i = 0; i < n; i++) {
+        hits[i] = 0;
+        for (int32_t x = 0; x < MVF_GROUP; x++)
+            hits[i] |= (uint32_t)(costs[i * MVF_GROUP + x] <= limit) << x;
+    }
+}
+
 static void sums_merge_c(const uint16_t *top, const uint16_t *bottom, int32_t cell, int32_t shift,
                          int32_t n, uint16_t *out)
 {
@@ -104,7 +121,7 @@ void mvf_search_kernels_init_c(mvf_search_kernels *kernels, int32_t sample_bytes
     int wide = sample_bytes == 2;
     for (int32_t i = 0; i < MVF_N_WIDTHS; i++)
         kernels->sad_list[i] = wide ? sad_list_16_c : sad_list_8_c;
-    kernels->sad_groups = wide ? sad_groups_16_c : sad_groups_8_c;
+    kernels->sad_groups = sad_groups_c;
     kernels->dense = MVF_GROUP;
     kernels->bound_window = bound_window_c;
     kernels->bound_groups = bound_groups_c;

@@ -27,23 +27,6 @@ static void FN(sad_list)(const uint8_t *cur, ptrdiff_t current_stride_bytes, con
     }
 }
 
-static void FN(sad_groups)(const uint8_t *cur, ptrdiff_t current_stride_bytes, const uint8_t *ref,
-                           ptrdiff_t reference_stride_bytes, int32_t w, int32_t h,
-                           const uint32_t *at, int32_t n, uint32_t limit, uint32_t *cost,
-                           uint32_t hit[4])
-{
-    uint32_t place[MVF_GROUP];
-    for (int32_t i = 0; i < n; i++, cost += MVF_GROUP) {
-        hit[i] = 0;
-        for (uint32_t x = 0; x < MVF_GROUP; x++)
-            place[x] = at[i] + x;
-        FN(sad_list)
-        (cur, current_stride_bytes, ref, reference_stride_bytes, w, h, place, MVF_GROUP, cost);
-        for (uint32_t x = 0; x < MVF_GROUP; x++)
-            hit[i] |= (uint32_t)(cost[x] <= limit) << x;
-    }
-}
-
 static void FN(cell_sums)(const uint8_t *cur, ptrdiff_t stride, int32_t w, int32_t h, uint32_t *out)
 {
     for (int32_t y = 0; y + 4 <= h; y += 4) {

@@ -18,8 +18,8 @@ static ptrdiff_t row_bytes(const mvf_sums *sums)
 {
     size_t n = (size_t)(sums->x_end - sums->x_begin) + PAST_END;
     size_t bytes = (n * sizeof(uint16_t) + MVF_ALIGNMENT - 1) / MVF_ALIGNMENT * MVF_ALIGNMENT;
-    /* Rows a multiple of 4 KiB apart would share the same few lines of the cache. */
-    return (ptrdiff_t)(bytes % 4096 ? bytes : bytes + MVF_ALIGNMENT);
+    /* An odd number of cache lines, so that rows do not share a few of its sets. */
+    return (ptrdiff_t)(bytes / MVF_ALIGNMENT % 2 ? bytes : bytes + MVF_ALIGNMENT);
 }
 
 mvf_status mvf_sums_alloc(mvf_sums *sums, int32_t width, int32_t range_x, int32_t n_rows,
