@@ -20,8 +20,9 @@ src_libmvf_internal_la_SOURCES = \
 	src/search/config.c src/search/engine.h src/search/engine_cpu.c src/search/reference.c \
 	src/search/reference.h src/search/rule.h src/search/searcher.c \
 	src/search/bounds_template.h src/search/full.c src/search/full.h \
-	src/search/groups_template.h src/search/kernels.c src/search/kernels.h \
-	src/search/kernels_c.c src/search/kernels_template.h src/search/sums.c src/search/sums.h \
+	src/search/groups_template.h src/search/hier.c src/search/hier.h src/search/kernels.c src/search/kernels.h \
+	src/search/kernels_c.c src/search/kernels_template.h src/search/pyramid.c \
+	src/search/pyramid.h src/search/sums.c src/search/sums.h \
 	src/sink/flow_reader.c src/sink/mvf_file.h src/sink/mvf_reader.c src/sink/numpy.c \
 	src/sink/numpy.h src/sink/output.c src/sink/output.h src/sink/png.c src/sink/png.h \
 	src/sink/sink.c src/sink/sink.h src/sink/sink_csv.c src/sink/sink_flo.c src/sink/sink_jsonl.c \

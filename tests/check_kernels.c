@@ -23,6 +23,7 @@ static const struct {
     int cuda;
 } groups[] = {
     {"search", check_search, 0},
+    {"hier", check_hier, 0},
     {"subpel", check_subpel, 0},
     {"pans", check_pans, 0},
     {"rates", check_rates, 0},

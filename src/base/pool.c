@@ -101,12 +101,14 @@ mvf_status mvf_pool_open(mvf_pool **out, int32_t n_workers)
 
 void mvf_pool_submit(mvf_pool *pool, mvf_pool_job *job)
 {
+    pthread_mutex_lock(&pool->mutex);
     job->next_task = 0;
     job->n_done = 0;
     job->next_job = NULL;
-    if (job->n_tasks <= 0)
+    if (job->n_tasks <= 0) {
+        pthread_mutex_unlock(&pool->mutex);
         return;
-    pthread_mutex_lock(&pool->mutex);
+    }
     if (pool->last_job)
         pool->last_job->next_job = job;
     else

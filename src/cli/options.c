@@ -156,11 +156,11 @@ static const char *set_device(cli_options *options, const char *value)
 
 static const char *set_method(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"full", "refine", NULL};
-    static const mvf_method methods[] = {MVF_METHOD_FULL, MVF_METHOD_REFINE};
+    static const char *const names[] = {"full", "hier", "refine", NULL};
+    static const mvf_method methods[] = {MVF_METHOD_FULL, MVF_METHOD_HIER, MVF_METHOD_REFINE};
     int index = find_name(names, value);
     options->search.method = methods[index < 0 ? 0 : index];
-    return index < 0 ? "full or refine" : NULL;
+    return index < 0 ? "full, hier or refine" : NULL;
 }
 
 static const char *set_refine_range(cli_options *options, const char *value)
@@ -429,7 +429,8 @@ static const option_spec specs[] = {
     {"backend", "NAME", SEARCHES, set_backend, "auto, cpu or cuda [auto: a GPU if there is one]"},
     {"device", "N", SEARCHES, set_device, "the CUDA device to use [0]"},
     {"method", "NAME", SEARCHES, set_method,
-     "full: every vector in range, exactly; refine: only near the codec's own vectors [full]"},
+     "full: every vector in range, exactly; hier: from coarse to fine; refine: only near the "
+     "codec's own vectors [full]"},
     {"refine-range", "N", SEARCHES, set_refine_range,
      "with method refine: px round each of the codec's vectors, 0 to 16 [2]"},
     {"block", "W[xH]", SEARCHES, set_block, "block size in px: 4, 8, 16, 32, 64 [16]"},

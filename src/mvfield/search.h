@@ -35,6 +35,10 @@ typedef enum mvf_backend {
 typedef enum mvf_method {
     /* Every vector of the window; the answer is exact however it is computed. */
     MVF_METHOD_FULL = 0,
+    /* Hierarchical: all vectors on a smaller level of the frame, then only those near the
+     * neighbours' on the larger ones (search/rule.h has every detail). Much faster over large
+     * ranges, and close to exact: a defined algorithm with one answer. */
+    MVF_METHOD_HIER = 1,
     /* The zero vector, and the windows of +-refine_range px round the block's predictor and hints
      * (mvf_guides), cut to the range. */
     MVF_METHOD_REFINE = 2

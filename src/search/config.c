@@ -94,6 +94,17 @@ static mvf_status check_rate(const mvf_options *options)
     return MVF_OK;
 }
 
+static mvf_status check_hier(const mvf_options *options)
+{
+    if (options->method == MVF_METHOD_HIER &&
+        (options->metric != MVF_METRIC_SAD || options->lambda_q4 ||
+         options->partitions != MVF_PARTITIONS_FIXED))
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "method hier searches with metric sad, without a rate (lambda) and without "
+                        "partitions: method full takes these");
+    return MVF_OK;
+}
+
 static mvf_status check_partitions(const mvf_options *options)
 {
     if (options->partitions > MVF_PARTITIONS_RECT ||
@@ -128,6 +139,8 @@ const char *mvf_search_beyond_cuda(const mvf_search_config *config)
         return "lambda";
     if (config->method == MVF_METHOD_REFINE)
         return "method refine";
+    if (config->method == MVF_METHOD_HIER)
+        return "method hier";
     if (config->merge == MVF_MERGE_AVERAGE)
         return "merge average";
     return config->partitions != MVF_PARTITIONS_FIXED ? "partitions" : NULL;
@@ -135,8 +148,7 @@ const char *mvf_search_beyond_cuda(const mvf_search_config *config)
 
 static mvf_status check_choices(const mvf_options *options)
 {
-    if (options->backend > MVF_BACKEND_CUDA ||
-        (options->method != MVF_METHOD_FULL && options->method != MVF_METHOD_REFINE) ||
+    if (options->backend > MVF_BACKEND_CUDA || options->method > MVF_METHOD_REFINE ||
         options->edges > MVF_EDGES_INSIDE)
         return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
                         "backend, method or edge rule is not one that this version knows");
@@ -157,6 +169,7 @@ mvf_status mvf_options_check(const mvf_options *options)
     MVF_TRY(check_blocks(options));
     MVF_TRY(check_refinement(options));
     MVF_TRY(check_rate(options));
+    MVF_TRY(check_hier(options));
     MVF_TRY(check_partitions(options));
     return check_choices(options);
 }

@@ -409,10 +409,7 @@ static void set_size(full_search *s, int32_t w, int32_t h)
 {
     s->w = w;
     s->h = h;
-    s->width = MVF_WIDTH_ANY;
-    for (int32_t i = 0; i < MVF_WIDTH_ANY; i++)
-        if (w == 4 << i)
-            s->width = i;
+    s->width = mvf_width_of(w);
     for (int32_t i = 0; i < N_BOUNDS; i++) {
         s->level[i] = level_for(w, h) - i > 0 ? level_for(w, h) - i : 0;
         s->least[i] = 1;
@@ -420,6 +417,20 @@ static void set_size(full_search *s, int32_t w, int32_t h)
     }
     int third_helps = s->level[2] != s->level[1] && s->n_cells[2] <= 64;
     s->least[2] = third_helps ? 3 : MVF_GROUP + 1;
+}
+
+/* One dimension of a block: where it begins and how much of it is visible. */
+typedef struct extent {
+    int32_t origin, size;
+} extent;
+
+static extent extent_of(const mvf_full_config *c, int32_t cell, int32_t step, int32_t block,
+                        int32_t frame)
+{
+    if (!c->is_coarse)
+        return (extent){cell * step, mvf_rule_visible(cell * step, block, frame)};
+    return (extent){mvf_rule_coarse_origin(cell, step, block, frame),
+                    least_of(mvf_rule_coarse_block(block), frame)};
 }
 
 static void place_block(const full_search *s, full_block *b, int32_t x, int32_t y)
@@ -435,19 +446,19 @@ static void place_block(const full_search *s, full_block *b, int32_t x, int32_t 
 
 /* Blocks of one size from `col` on, with their guesses; returns how many. */
 static int32_t start_batch(full_search *s, const mvf_match *row, const mvf_match *above,
-                           int32_t col, int32_t y)
+                           int32_t col, extent y)
 {
     const mvf_full_config *c = s->config;
-    int32_t h = mvf_rule_visible(y, c->block_h, c->height), n = 0;
+    int32_t n = 0;
     for (; n < BATCH && col + n < c->cols; n++) {
         full_block *b = &s->scratch->blocks[n];
-        int32_t x = (col + n) * c->step_x, w = mvf_rule_visible(x, c->block_w, c->width);
-        if (w != s->w || h != s->h) {
+        extent x = extent_of(c, col + n, c->step_x, c->block_w, c->width);
+        if (x.size != s->w || y.size != s->h) {
             if (n)
                 break;
-            set_size(s, w, h);
+            set_size(s, x.size, y.size);
         }
-        place_block(s, b, x, y);
+        place_block(s, b, x.origin, y.origin);
         const mvf_match *left = n ? &s->scratch->blocks[n - 1].best : col ? &row[col - 1] : NULL;
         int32_t n_above = above ? least_of(c->cols - col - n, 2) : 0;
         guess(s, b, left, above ? above + col + n : NULL, n_above);
@@ -465,13 +476,13 @@ void mvf_full_search_rows(const mvf_full_config *config, const mvf_search_kernel
                      .reference = reference,
                      .scratch = scratch};
     const mvf_match *above = NULL;
-    mvf_sums_begin(&scratch->sums, row * config->step_y - config->range_y);
+    extent y = extent_of(config, row, config->step_y, config->block_h, config->height);
+    mvf_sums_begin(&scratch->sums, y.origin - config->range_y);
     for (; row < row_end; row++) {
         mvf_match *line = matches + (ptrdiff_t)row * config->cols;
-        int32_t y = row * config->step_y, n;
-        int32_t y_end = y + mvf_rule_visible(y, config->block_h, config->height);
-        mvf_sums_extend(&scratch->sums, kernels, reference, y_end + config->range_y);
-        for (int32_t col = 0; col < config->cols; col += n) {
+        y = extent_of(config, row, config->step_y, config->block_h, config->height);
+        mvf_sums_extend(&scratch->sums, kernels, reference, y.origin + y.size + config->range_y);
+        for (int32_t col = 0, n; col < config->cols; col += n) {
             n = start_batch(&s, line, above, col, y);
             search_batch(&s, n);
             for (int32_t i = 0; i < n; i++)
@@ -500,12 +511,13 @@ static int open_lists(mvf_full_scratch *scratch, const mvf_full_config *config)
 mvf_full_scratch *mvf_full_scratch_open(const mvf_full_config *config)
 {
     mvf_full_scratch *scratch = mvf_alloc_array(1, sizeof *scratch);
-    int32_t n_rows =
-        (config->rows_at_once - 1) * config->step_y + config->block_h + 2 * config->range_y;
+    int32_t block_w = config->is_coarse ? mvf_rule_coarse_block(config->block_w) : config->block_w;
+    int32_t block_h = config->is_coarse ? mvf_rule_coarse_block(config->block_h) : config->block_h;
+    int32_t n_rows = (config->rows_at_once - 1) * config->step_y + block_h + 2 * config->range_y;
     if (!scratch)
         return NULL;
     if (mvf_sums_alloc(&scratch->sums, config->width, config->range_x, n_rows, config->bit_depth,
-                       level_for(config->block_w, config->block_h)) != MVF_OK ||
+                       level_for(block_w, block_h)) != MVF_OK ||
         !open_lists(scratch, config))
         mvf_full_scratch_close(&scratch);
     return scratch;

@@ -17,6 +17,9 @@ typedef struct mvf_full_config {
     int32_t block_w, block_h, step_x, step_y, cols, rows;
     int32_t range_x, range_y;
     int32_t inside;
+    /* Blocks of a level above 0 of method hier, placed by mvf_rule_coarse_origin(); block_w and
+     * block_h are still those of level 0. */
+    int32_t is_coarse;
     /* Rows of blocks that one call of mvf_full_search_rows() takes at most. */
     int32_t rows_at_once;
 } mvf_full_config;

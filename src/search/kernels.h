@@ -35,6 +35,14 @@ enum {
     MVF_N_WIDTHS
 };
 
+static inline int32_t mvf_width_of(int32_t w)
+{
+    for (int32_t i = 0; i < MVF_WIDTH_ANY; i++)
+        if (w == 4 << i)
+            return i;
+    return MVF_WIDTH_ANY;
+}
+
 /*
  * A lower bound of the SAD at each candidate: the differences between the sums of the block's cells
  * (squares of samples) and those of the same cells in the reference, added up.
@@ -98,6 +106,9 @@ typedef struct mvf_search_kernels {
     /* Sums of four cells, two in each row and `cell` apart, the same way. */
     void (*sums_merge)(const uint16_t *top, const uint16_t *bottom, int32_t cell, int32_t shift,
                        int32_t n, uint16_t *sums);
+    /* A row of n samples of the next level of the pyramid (rule.h), from four rows of this one,
+     * the first sample being one left of the first pair. May write 63 bytes more. */
+    void (*halve_row)(const uint8_t *rows, ptrdiff_t stride_bytes, int32_t n, uint8_t *out);
 } mvf_search_kernels;
 
 /* The kernels for samples of 1 or 2 bytes at the level, or at the best that this machine runs. */

@@ -228,6 +228,52 @@ static void columns_sum_16(const void *columns, int32_t cell, int32_t shift, int
     }
 }
 
+/* The pyramid. */
+
+ALWAYS __m256i blur_8(const uint8_t *p)
+{
+    const __m256i left = _mm256_set1_epi16(0x0301), right = _mm256_set1_epi16(0x0103);
+    return _mm256_add_epi16(_mm256_maddubs_epi16(load(p), left),
+                            _mm256_maddubs_epi16(load(p + 2), right));
+}
+
+static void halve_row_8(const uint8_t *rows, ptrdiff_t stride_bytes, int32_t n, uint8_t *out)
+{
+    const __m256i half = _mm256_set1_epi16(32), three = _mm256_set1_epi16(3);
+    for (int32_t x = 0; x < n; x += 16, rows += 32) {
+        __m256i ends = _mm256_add_epi16(blur_8(rows), blur_8(rows + 3 * stride_bytes));
+        __m256i middle =
+            _mm256_add_epi16(blur_8(rows + stride_bytes), blur_8(rows + 2 * stride_bytes));
+        __m256i sum = _mm256_add_epi16(ends, _mm256_mullo_epi16(middle, three));
+        sum = _mm256_srli_epi16(_mm256_add_epi16(sum, half), 6);
+        sum = _mm256_permute4x64_epi64(_mm256_packus_epi16(sum, sum), 0xd8);
+        _mm_storeu_si128((__m128i *)(out + x), _mm256_castsi256_si128(sum));
+    }
+}
+
+/* vpmaddwd takes signed numbers: samples less 32768, which the weights' sum of 64 restores. */
+ALWAYS __m256i blur_16(const uint8_t *p)
+{
+    const __m256i left = _mm256_set1_epi32(0x00030001), right = _mm256_set1_epi32(0x00010003);
+    const __m256i top = _mm256_set1_epi16((short)0x8000);
+    return _mm256_add_epi32(_mm256_madd_epi16(_mm256_xor_si256(load(p), top), left),
+                            _mm256_madd_epi16(_mm256_xor_si256(load(p + 4), top), right));
+}
+
+static void halve_row_16(const uint8_t *rows, ptrdiff_t stride_bytes, int32_t n, uint8_t *out)
+{
+    const __m256i restore = _mm256_set1_epi32(64 * 32768 + 32), three = _mm256_set1_epi32(3);
+    for (int32_t x = 0; x < n; x += 8, rows += 32) {
+        __m256i ends = _mm256_add_epi32(blur_16(rows), blur_16(rows + 3 * stride_bytes));
+        __m256i middle =
+            _mm256_add_epi32(blur_16(rows + stride_bytes), blur_16(rows + 2 * stride_bytes));
+        __m256i sum = _mm256_add_epi32(ends, _mm256_mullo_epi32(middle, three));
+        sum = _mm256_srli_epi32(_mm256_add_epi32(sum, restore), 6);
+        sum = _mm256_permute4x64_epi64(_mm256_packus_epi32(sum, sum), 0xd8);
+        _mm_storeu_si128((__m128i *)(out + 2 * x), _mm256_castsi256_si128(sum));
+    }
+}
+
 void mvf_search_kernels_init_avx2(mvf_search_kernels *kernels, int32_t sample_bytes)
 {
     int wide = sample_bytes == 2;
@@ -241,4 +287,5 @@ void mvf_search_kernels_init_avx2(mvf_search_kernels *kernels, int32_t sample_by
     kernels->columns_slide = wide ? columns_slide_16 : columns_slide_8;
     kernels->columns_sum = wide ? columns_sum_16 : columns_sum_8;
     kernels->sums_merge = sums_merge_avx2;
+    kernels->halve_row = wide ? halve_row_16 : halve_row_8;
 }

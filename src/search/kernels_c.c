@@ -131,4 +131,5 @@ void mvf_search_kernels_init_c(mvf_search_kernels *kernels, int32_t sample_bytes
     kernels->columns_slide = wide ? columns_slide_16_c : columns_slide_8_c;
     kernels->columns_sum = wide ? columns_sum_16_c : columns_sum_8_c;
     kernels->sums_merge = sums_merge_c;
+    kernels->halve_row = wide ? halve_row_16_c : halve_row_8_c;
 }

@@ -70,3 +70,20 @@ static void FN(columns_sum)(const void *columns, int32_t cell, int32_t shift, in
         sum -= c[x];
     }
 }
+
+static uint32_t FN(blur_4)(const PIXEL *p)
+{
+    return p[0] + 3u * p[1] + 3u * p[2] + p[3];
+}
+
+static void FN(halve_row)(const uint8_t *rows, ptrdiff_t stride_bytes, int32_t n, uint8_t *out)
+{
+    PIXEL *to = (PIXEL *)out;
+    for (int32_t x = 0; x < n; x++, rows += 2 * sizeof(PIXEL)) {
+        uint32_t a = FN(blur_4)((const PIXEL *)rows);
+        uint32_t b = FN(blur_4)((const PIXEL *)(rows + stride_bytes));
+        uint32_t c = FN(blur_4)((const PIXEL *)(rows + 2 * stride_bytes));
+        uint32_t d = FN(blur_4)((const PIXEL *)(rows + 3 * stride_bytes));
+        to[x] = (PIXEL)((a + 3 * b + 3 * c + d + 32) >> 6);
+    }
+}
