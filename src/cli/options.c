@@ -379,6 +379,9 @@ static const preset presets[] = {
     {"exact",
      "the default: whole samples, every vector in range",
      {{"method", "full"}, {"block", "16"}, {"range", "16"}, {"subpel", "none"}}},
+    {"quick",
+     "large motion fast: whole samples, from coarse to fine",
+     {{"method", "hier"}, {"block", "16"}, {"range", "64"}, {"subpel", "none"}}},
     {"encoder",
      "what a video encoder starts from: squares of 64 to 8 px, quarter samples, a rate",
      {{"method", "full"},
@@ -418,7 +421,7 @@ static const char *set_list_presets(cli_options *options, const char *value)
 
 static const option_spec specs[] = {
     {"preset", "NAME", SEARCHES, set_preset,
-     "exact or encoder; options given beside it win (mvfield info --presets) [exact]"},
+     "exact, quick or encoder; options given beside it win (mvfield info --presets) [exact]"},
     {"output", "FILE", WRITES, set_output, "the file to make; -o FILE is the same"},
     {"format", "NAME", COMMAND_EXTRACT, set_format,
      "csv, jsonl, npy, npz, flo, kitti, yuview, mvf, md5 or null [by FILE's extension]"},
