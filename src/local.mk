@@ -107,5 +107,15 @@ src_cli_mvfield_SOURCES = \
 	src/cli/progress.h src/cli/run.c src/cli/run.h
 src_cli_mvfield_SOURCES += src/cli/compare.c src/cli/json.c src/cli/json.h src/cli/stats.c
 src_cli_mvfield_SOURCES += src/cli/draw_options.c src/cli/draw_options.h src/cli/overlay.h
+src_cli_mvfield_SOURCES += src/cli/report.c src/cli/scene.c src/cli/scene.h
+nodist_src_cli_mvfield_SOURCES = src/cli/report_page.h
+BUILT_SOURCES += src/cli/report_page.h
+EXTRA_DIST += src/cli/report.html
+CLEANFILES += src/cli/report_page.h
+# The page as one C string.
+src/cli/report_page.h: $(top_srcdir)/src/cli/report.html Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo 'static const char report_page[] ='; \
+	$(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' \
+		$(top_srcdir)/src/cli/report.html; echo ';'; } > $@.tmp && mv $@.tmp $@
 src_cli_mvfield_LDADD = src/libmvfield-video.la src/libmvfield.la
 endif

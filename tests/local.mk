@@ -58,7 +58,7 @@ EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.s
 	tests/law/libmvfield-video.symbols
 
 # The command.
-cli_tests = tests/cli/draw.tap tests/cli/codec.tap tests/cli/encoder.tap tests/cli/formats.tap \
+cli_tests = tests/cli/draw.tap tests/cli/report.tap tests/cli/codec.tap tests/cli/encoder.tap tests/cli/formats.tap \
 	tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
 	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap \
 	tests/cli/source.tap
@@ -66,7 +66,7 @@ cli_tests += tests/cli/compare.tap tests/cli/python.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
 endif
-EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/cover_first.py tests/cli/formats.py \
+EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/browser.py tests/cli/cover_first.py tests/cli/formats.py \
 	tests/cli/measure.py tests/cli/python.py
 
 if HAVE_AVFILTER

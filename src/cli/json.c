@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/json.h"
 
-#include <stdio.h>
-
 /* The length of the UTF-8 sequence at `text`, or 0. */
 static int sequence_length(const unsigned char *text)
 {
@@ -18,23 +16,28 @@ static int sequence_length(const unsigned char *text)
     return n;
 }
 
-void json_print_string(const char *text)
+void json_write_string(FILE *file, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
-    putchar('"');
+    putc('"', file);
     while (*at) {
         int n = sequence_length(at);
         if (!n) {
-            printf("\\ufffd");
+            fputs("\\ufffd", file);
             n = 1;
-        } else if (*at < 0x20 || *at == 0x7f) {
-            printf("\\u%04x", *at);
+        } else if (*at < 0x20 || *at == 0x7f || *at == '<') {
+            fprintf(file, "\\u%04x", *at);
         } else {
             if (*at == '"' || *at == '\\')
-                putchar('\\');
-            fwrite(at, 1, (size_t)n, stdout);
+                putc('\\', file);
+            fwrite(at, 1, (size_t)n, file);
         }
         at += n;
     }
-    putchar('"');
+    putc('"', file);
+}
+
+void json_print_string(const char *text)
+{
+    json_write_string(stdout, text);
 }

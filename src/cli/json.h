@@ -6,7 +6,13 @@
 #ifndef MVF_CLI_JSON_H
 #define MVF_CLI_JSON_H
 
-/* Prints `text` on standard output as a JSON string; bytes that are not UTF-8 become U+FFFD. */
+#include <stdio.h>
+
+/* Writes `text` as a JSON string, which also may stand in a script inside of HTML; bytes that are
+ * not UTF-8 become U+FFFD. */
+void json_write_string(FILE *file, const char *text);
+
+/* The same on standard output. */
 void json_print_string(const char *text);
 
 #endif

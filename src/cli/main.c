@@ -16,6 +16,7 @@ static const struct {
 } commands[] = {
     {"extract", COMMAND_EXTRACT, command_extract, "motion vectors to a file"},
     {"overlay", COMMAND_OVERLAY, command_overlay, "motion drawn over the video"},
+    {"report", COMMAND_REPORT, command_report, "a page with the overlay and plots of its motion"},
     {"compare", COMMAND_COMPARE, command_compare, "two sets of vectors: agreement, errors, gain"},
     {"stats", COMMAND_STATS, command_stats, "how much moves, where to, and when the scene changes"},
     {"info", COMMAND_INFO, command_info, "this build and machine, or what a file offers"},

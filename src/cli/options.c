@@ -12,7 +12,8 @@
 #include "cli/draw_options.h"
 #include "cli/message.h"
 
-#define WRITES (COMMAND_EXTRACT | COMMAND_OVERLAY)
+#define DRAWS (COMMAND_OVERLAY | COMMAND_REPORT)
+#define WRITES (COMMAND_EXTRACT | DRAWS)
 #define SEARCHES (WRITES | COMMAND_COMPARE | COMMAND_STATS)
 #define ALL_COMMANDS (SEARCHES | COMMAND_INFO)
 
@@ -462,28 +463,25 @@ static const option_spec specs[] = {
      "predict each frame from its previous, next or both frames [previous]"},
     {"merge", "HOW", SEARCHES, set_merge,
      "with both references: none, best (of the two) or average (where better) [none]"},
-    {"draw", "MODES", COMMAND_OVERLAY, draw_set_modes,
+    {"draw", "MODES", DRAWS, draw_set_modes,
      "arrows, wheel, cost, grid, partitions, difference; several with commas; none [arrows]"},
-    {"against", "WHAT", COMMAND_OVERLAY, draw_set_against,
+    {"against", "WHAT", DRAWS, draw_set_against,
      "what difference compares with: an mvf file, codec or search"},
-    {"scale", "N", COMMAND_OVERLAY, draw_set_scale, "arrows N times as long as the motion [1]"},
-    {"max-motion", "PX", COMMAND_OVERLAY, draw_set_max_motion,
+    {"scale", "N", DRAWS, draw_set_scale, "arrows N times as long as the motion [1]"},
+    {"max-motion", "PX", DRAWS, draw_set_max_motion,
      "motion at the wheel's rim, one for the clip; measure: the clip's largest [the range; 32 with "
      "--vectors codec]"},
-    {"max-cost", "N", COMMAND_OVERLAY, draw_set_max_cost,
-     "cost per px, at 8 bits, that is brightest [16]"},
-    {"opacity", "N", COMMAND_OVERLAY, draw_set_opacity,
+    {"max-cost", "N", DRAWS, draw_set_max_cost, "cost per px, at 8 bits, that is brightest [16]"},
+    {"opacity", "N", DRAWS, draw_set_opacity,
      "of wheel, cost and difference, 0 to 1 [0.6; 1 on a plain ground]"},
-    {"layout", "NAME", COMMAND_OVERLAY, draw_set_layout,
+    {"layout", "NAME", DRAWS, draw_set_layout,
      "over: on the picture; side: beside the source [over]"},
-    {"ground", "NAME", COMMAND_OVERLAY, draw_set_ground,
-     "draw on the video, on black or on gray [video]"},
-    {"legend", NULL, COMMAND_OVERLAY, draw_set_legend, "show what colours and lengths mean"},
-    {"caption", NULL, COMMAND_OVERLAY, draw_set_caption, "show frame number, time and type"},
-    {"codec", "NAME", COMMAND_OVERLAY, draw_set_codec,
+    {"ground", "NAME", DRAWS, draw_set_ground, "draw on the video, on black or on gray [video]"},
+    {"legend", NULL, DRAWS, draw_set_legend, "show what colours and lengths mean"},
+    {"caption", NULL, DRAWS, draw_set_caption, "show frame number, time and type"},
+    {"codec", "NAME", DRAWS, draw_set_codec,
      "FFmpeg's name of a codec or encoder [by FILE's extension]"},
-    {"quality", "N", COMMAND_OVERLAY, draw_set_quality,
-     "1 (smallest) to 100 (best) [good to look at]"},
+    {"quality", "N", DRAWS, draw_set_quality, "1 (smallest) to 100 (best) [good to look at]"},
     {"frame", "N", COMMAND_OVERLAY, draw_set_frame, "only this frame, into exactly FILE"},
     {"play", NULL, COMMAND_OVERLAY, draw_set_play, "show it by ffplay or mpv instead of -o"},
     {"start", "N", SEARCHES, set_start, "first frame, counted from 0 [0]"},
@@ -523,6 +521,10 @@ static const struct {
      "coloured by direction, and dots where it stood still. Audio and times are kept.\n"
      "OUT is .mp4, .mov, .mkv, .webm, .avi; .gif, .apng, .webp; .png or .jpg for images, numbered\n"
      "by frame; .y4m, or - for a player: mvfield overlay IN -o - | ffplay -"},
+    {COMMAND_REPORT, "report", "IN -o DIR",
+     "Makes DIR/index.html, a page of one file for any browser: the overlay, frame by frame, plots "
+     "of\n"
+     "its motion and its scenes, where content moves, and the command that made it."},
     {COMMAND_COMPARE, "compare", "A B",
      "Compares vectors A with vectors B, pixel by pixel. Each is an mvf file; a Middlebury .flo "
      "file\n"
@@ -691,7 +693,7 @@ const char *options_find_idle(const cli_options *options, idle_case which)
     for (size_t i = 0; i < n; i++)
         searching &= ~(UINT64_C(1) << find_option(others[i], strlen(others[i])));
     for (int i = 0; i < N_SPECS; i++)
-        if (searching >> i & 1 && specs[i].commands != COMMAND_OVERLAY)
+        if (searching >> i & 1 && specs[i].commands & ~DRAWS)
             return specs[i].name;
     return NULL;
 }
@@ -743,6 +745,8 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
                              .n_frames = INT64_MAX,
                              .every = 1,
                              .fail_above = -1,
+                             .argc = argc,
+                             .argv = argv,
                              .compression = -1,
                              .stream = -1};
     mvf_overlay_options_init(&options->overlay);

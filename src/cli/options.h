@@ -15,7 +15,8 @@ typedef enum cli_command {
     COMMAND_OVERLAY = 1 << 1,
     COMMAND_INFO = 1 << 2,
     COMMAND_COMPARE = 1 << 3,
-    COMMAND_STATS = 1 << 4
+    COMMAND_STATS = 1 << 4,
+    COMMAND_REPORT = 1 << 5
 } cli_command;
 
 typedef enum reference_choice {
@@ -27,6 +28,9 @@ typedef enum reference_choice {
 typedef enum vectors_choice { VECTORS_SEARCH, VECTORS_CODEC } vectors_choice;
 
 typedef struct cli_options {
+    /* What follows the command's name. */
+    int argc;
+    char **argv;
     const char *input;
     /* Of compare. */
     const char *second_input;

@@ -9,6 +9,7 @@
 #include "cli/input.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/scene.h"
 
 #define N_LENGTHS 9
 #define N_DIRECTIONS 8
@@ -22,14 +23,6 @@ static const char *const length_names[N_LENGTHS] = {"0",    "0-1",   "1-2",   "2
 static const char *const direction_names[N_DIRECTIONS] = {
     "right", "down-right", "down", "down-left", "left", "up-left", "up", "up-right"};
 
-/* A scene change: the cost a px is so many times that of the frames before, and at least so much of
- * the sample range; with codec vectors, so little of a frame that is not an I frame has any. */
-#define CUT_RATIO 2.5
-#define CUT_COST (6.0 / 256)
-#define CUT_COVERAGE 0.3
-/* How much the latest frame counts in the running mean of costs. */
-#define COST_WEIGHT 0.3
-
 typedef struct frame_list {
     int64_t *frames;
     size_t n, capacity;
@@ -39,7 +32,8 @@ typedef struct stats_run {
     const cli_options *options;
     int64_t n_frames, n_fields;
     uint64_t n_vectors, n_still, lengths[N_LENGTHS], directions[N_DIRECTIONS];
-    double length_sum, longest, cost, area, usual_cost;
+    double length_sum, longest, cost, area;
+    scene_watch scene;
     double global_x, global_y, global_support;
     frame_list cuts, duplicates;
 } stats_run;
@@ -80,17 +74,6 @@ static void add_vector(stats_run *run, const mvf_field *field, const mvf_block *
     run->directions[(int)lround(N_DIRECTIONS * (turn + 1)) % N_DIRECTIONS]++;
 }
 
-static int is_cut(const stats_run *run, const mvf_field *field, const frame_stats *frame)
-{
-    if (field->source == MVF_VECTORS_CODEC)
-        return field->type != MVF_PICTURE_I && field->type != MVF_PICTURE_UNKNOWN &&
-               frame->coverage < CUT_COVERAGE;
-    double range =
-        (double)(1 << (field->bit_depth > 0 && field->bit_depth <= 16 ? field->bit_depth : 8));
-    return run->usual_cost >= 0 && frame->cost_px > CUT_COST * range &&
-           frame->cost_px > CUT_RATIO * run->usual_cost;
-}
-
 static int is_duplicate(const mvf_field *field, const frame_stats *frame)
 {
     if (field->flags & MVF_FIELD_DUPLICATE)
@@ -107,7 +90,7 @@ static void measure(stats_run *run, const mvf_field *field, frame_stats *frame)
     if (frame->sums.area_px)
         frame->cost_px = (double)frame->sums.cost / (double)frame->sums.area_px;
     frame->coverage = area > 0 ? (double)frame->sums.area_px / area : 0;
-    frame->is_cut = is_cut(run, field, frame);
+    frame->is_cut = scene_begins(&run->scene, field, frame->cost_px, frame->coverage);
     frame->is_duplicate = is_duplicate(field, frame);
 }
 
@@ -126,11 +109,6 @@ static void add_field(stats_run *run, const mvf_field *field, const frame_stats 
     for (size_t i = 0; i < field->n_blocks; i++)
         if (field->blocks[i].dir)
             add_vector(run, field, &field->blocks[i]);
-    if (frame->is_cut)
-        return;
-    run->usual_cost = run->usual_cost < 0
-                          ? frame->cost_px
-                          : (1 - COST_WEIGHT) * run->usual_cost + COST_WEIGHT * frame->cost_px;
 }
 
 static void print_frame(const stats_run *run, const mvf_field *field, const frame_stats *frame)
@@ -261,7 +239,7 @@ static void print_text(const stats_run *run)
 int command_stats(const cli_options *options)
 {
     cli_input input;
-    stats_run run = {.options = options, .usual_cost = -1};
+    stats_run run = {.options = options, .scene = {.usual_cost = -1}};
     mvf_status status = input_open(&input, options, 0);
     if (status == MVF_OK && options->json && options->per_frame)
         printf("{\"per_frame\": [");

@@ -234,6 +234,9 @@ typedef struct mvf_overlay_options {
     int32_t quality;
     /* Images: write the first frame under exactly the name given, and no more. Default 0. */
     int32_t single_image;
+    /* Non-zero: 8 bits, 4:2:0, even sizes (an odd one is scaled up by a px), which browsers play.
+     * Default 0. */
+    int32_t for_browsers;
 } mvf_overlay_options;
 
 MVF_API void mvf_overlay_options_init(mvf_overlay_options *options);

@@ -77,6 +77,9 @@ static void choose_formats(mvf_encoder *encoder, const AVCodec *implementation,
     const AVFrame *frame = wishes->frame;
     int is_even = wishes->width % 2 == 0 && wishes->height % 2 == 0;
     int takes_all = !encoder_formats(implementation);
+    encoder->canvas_format = encoder->codec->pix_fmt = AV_PIX_FMT_YUV420P;
+    if (wishes->for_browsers)
+        return;
     for (int allow_deep = 1; allow_deep >= 0; allow_deep--) {
         enum AVPixelFormat format = closest_format(frame, allow_deep);
         encoder->canvas_format = encoder->codec->pix_fmt = format;

@@ -52,6 +52,7 @@ struct mvf_overlay {
     int64_t n_frames, first_pts, end_pts;
     delayed_frame delayed[MAX_DELAYED];
     int32_t starts_late;
+    int32_t first_size[2];
     int32_t warned_times, warned_missing, warned_size, warned_copy, n_images;
 };
 
@@ -206,10 +207,12 @@ static mvf_status open_encoder(mvf_overlay *overlay, AVFrame *frame)
     /* For its chroma alone, which decides where the second of two pictures starts. */
     overlay->painter.format = AV_PIX_FMT_YUV420P;
     mvf_painter_size(&overlay->painter, frame->width, frame->height, size);
+    int32_t odd = overlay->options.for_browsers ? 1 : 0;
     mvf_encoder_wishes wishes = {
         .frame = frame,
-        .width = size[0],
-        .height = size[1],
+        .width = (size[0] + odd) & ~odd,
+        .height = (size[1] + odd) & ~odd,
+        .for_browsers = overlay->options.for_browsers,
         .container = overlay->container,
         .codec = overlay->codec,
         .quality = overlay->options.quality,
@@ -641,10 +644,11 @@ mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame, const mvf_f
     MVF_TRY(check_fields(overlay, av, field, against));
     if (!overlay->encoder.codec) {
         MVF_TRY(start(overlay, frame));
+        mvf_painter_size(&overlay->painter, av->width, av->height, overlay->first_size);
         warn_of_words(overlay, av);
     }
     mvf_painter_size(&overlay->painter, av->width, av->height, size);
-    if ((size[0] != overlay->painter.out_width || size[1] != overlay->painter.out_height) &&
+    if ((size[0] != overlay->first_size[0] || size[1] != overlay->first_size[1]) &&
         !overlay->warned_size++)
         mvf_log(&overlay->logger, MVF_LOG_WARNING,
                 "%s: frame %lld is %dx%d; it and its like are scaled to the first frame's size",

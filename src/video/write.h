@@ -110,7 +110,7 @@ typedef struct mvf_encoder_wishes {
     const char *codec;
     int32_t quality;
     AVRational time_base, frame_rate, sample_aspect;
-    int32_t threads, global_header;
+    int32_t threads, global_header, for_browsers;
 } mvf_encoder_wishes;
 
 typedef struct mvf_encoder {
