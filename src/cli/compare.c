@@ -32,6 +32,8 @@ typedef struct compare_run {
     mvf_comparison *total, *one;
     int64_t n_frames, n_without, n_damaged, n_sizes;
     mvf_prediction still;
+    /* Of the video. */
+    int32_t bit_depth;
     mvf_frame *previous;
     int64_t previous_index;
 } compare_run;
@@ -121,6 +123,7 @@ static void add_predictions(compare_run *run, mvf_frame *frame, int64_t index)
         mvf_frame_get_picture(run->previous, &reference, &w, &h, &d) != MVF_OK || w != width ||
         h != height || d != depth)
         return;
+    run->bit_depth = depth;
     for (int i = 0; i < 2; i++) {
         side *s = &run->sides[i];
         if (s->field->width == width && s->field->height == height && s->field->bit_depth == depth)
@@ -323,12 +326,6 @@ static void print_json_number(const char *key, double value)
     printf(isfinite(value) ? ", \"%s\": %.6f" : ", \"%s\": null", key, value);
 }
 
-static int32_t bit_depth_of(const compare_run *run)
-{
-    const mvf_field *field = run->sides[0].field ? run->sides[0].field : run->sides[1].field;
-    return field && field->bit_depth >= 1 && field->bit_depth <= 16 ? field->bit_depth : 8;
-}
-
 static void print_json(const compare_run *run, const mvf_agreement *a)
 {
     printf(run->options->per_frame ? "],\n " : "{");
@@ -352,9 +349,9 @@ static void print_json(const compare_run *run, const mvf_agreement *a)
            share(a->n_outliers, a->n_pixels));
     print_json_number("cost_a", (double)run->sides[0].cost / (double)run->sides[0].area_px);
     print_json_number("cost_b", (double)run->sides[1].cost / (double)run->sides[1].area_px);
-    print_json_number("psnr_a", psnr(&run->sides[0].prediction, bit_depth_of(run)));
-    print_json_number("psnr_b", psnr(&run->sides[1].prediction, bit_depth_of(run)));
-    print_json_number("psnr_still", psnr(&run->still, bit_depth_of(run)));
+    print_json_number("psnr_a", psnr(&run->sides[0].prediction, run->bit_depth));
+    print_json_number("psnr_b", psnr(&run->sides[1].prediction, run->bit_depth));
+    print_json_number("psnr_still", psnr(&run->still, run->bit_depth));
     printf("}\n");
 }
 
@@ -382,9 +379,9 @@ static void print_text(const compare_run *run, const mvf_agreement *a)
     for (int i = 0; i < 2; i++)
         if (sides[i].prediction.n_samples)
             printf("prediction by %c  %.2f dB\n", 'A' + i,
-                   psnr(&sides[i].prediction, bit_depth_of(run)));
+                   psnr(&sides[i].prediction, run->bit_depth));
     if (run->still.n_samples)
-        printf("without motion   %.2f dB\n", psnr(&run->still, bit_depth_of(run)));
+        printf("without motion   %.2f dB\n", psnr(&run->still, run->bit_depth));
 }
 
 static int report(const compare_run *run)

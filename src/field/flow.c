@@ -60,7 +60,8 @@ static void set_vector(float *to, const mvf_field *field, const mvf_block *block
 
 static int covers(const mvf_block *block, int32_t x, int32_t y)
 {
-    return x >= block->x && y >= block->y && x - block->x < block->w && y - block->y < block->h;
+    return x >= block->x && y >= block->y && (int64_t)x - block->x < block->w &&
+           (int64_t)y - block->y < block->h;
 }
 
 static void fill_from_layer(const mvf_field *field, const mvf_block *layer, int dir, float *vectors)
