@@ -36,6 +36,12 @@ src_libmvf_internal_la_SOURCES += \
 	src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/predict.c \
 	src/search/refine.c src/search/refine.h src/search/subpel.c src/search/subpel_rule.h \
 	src/search/subpel_template.h
+# True motion.
+src_libmvf_internal_la_SOURCES += \
+	src/search/engine_truemotion.c src/search/truemotion.c src/search/truemotion.h \
+	src/search/truemotion_check.c src/search/truemotion_cost.c src/search/truemotion_field.c \
+	src/search/truemotion_image.c src/search/truemotion_labels.c src/search/truemotion_median.c \
+	src/search/truemotion_parts.h src/search/truemotion_path.c
 src_libmvf_internal_la_LIBADD = src/libmvf_base.la $(ZLIB_LIBS)
 
 if X86_64
@@ -43,7 +49,8 @@ if X86_64
 noinst_LTLIBRARIES += src/libmvf_avx2.la src/libmvf_avx512.la
 src_libmvf_internal_la_SOURCES += src/search/kernels_sse2.c
 src_libmvf_avx2_la_SOURCES = \
-	src/search/kernels_avx2.c src/search/patch_avx2.c src/search/subpel_avx2.c
+	src/search/kernels_avx2.c src/search/patch_avx2.c src/search/subpel_avx2.c \
+	src/search/truemotion_avx2.c
 src_libmvf_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mbmi -mbmi2 -mpopcnt
 src_libmvf_avx512_la_SOURCES = src/search/kernels_avx512.c
 src_libmvf_avx512_la_CFLAGS = \

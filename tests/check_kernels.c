@@ -30,6 +30,7 @@ static const struct {
     {"hints", check_hints, 0},
     {"partitions", check_partitions, 0},
     {"merges", check_merges, 0},
+    {"truemotion", check_truemotion, 0},
     {"search", check_search, 1},
     {"cuda", check_cuda, 1},
 #ifdef HAVE_CUDA
@@ -131,6 +132,8 @@ int main(int argc, char **argv)
     run.state = run.seed * 2 + 1;
     if (run.bench && !run.n_failed)
         bench_search(&run);
+    if (run.bench && !run.cuda && !run.n_failed)
+        bench_truemotion(&run);
 #ifdef HAVE_CUDA
     if (run.bench && run.cuda && !run.n_failed)
         bench_cuda(&run);

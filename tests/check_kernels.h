@@ -59,6 +59,8 @@ void check_rates(check_run *run);
 void check_hints(check_run *run);
 void check_partitions(check_run *run);
 void check_merges(check_run *run);
+void check_truemotion(check_run *run);
+void bench_truemotion(check_run *run);
 void bench_search(check_run *run);
 void check_cuda(check_run *run);
 /* Only in builds with CUDA kernels. */

@@ -35,6 +35,7 @@ void mvf_field_free(mvf_field **slot)
         return;
     free(field->references);
     free(field->blocks);
+    free(field->confidence);
     free(field);
     *slot = NULL;
 }

@@ -26,7 +26,12 @@ enum {
     MVF_BLOCK_RANGE_EDGE = 1 << 0,
     /* One of two entries for the same block, side by side: it is predicted from the rounded-up
      * average of both predictions, and the cost of each is that of the average. */
-    MVF_BLOCK_AVERAGE = 1 << 1
+    MVF_BLOCK_AVERAGE = 1 << 1,
+    /* Method truemotion: the content is hidden in the reference or lies outside it, and the vector
+     * is that of the surroundings. */
+    MVF_BLOCK_OCCLUDED = 1 << 2,
+    /* Method truemotion: the block has no texture to match; its surroundings decide. */
+    MVF_BLOCK_FLAT = 1 << 3
 };
 
 /* Field flags. */
@@ -105,6 +110,9 @@ typedef struct mvf_field {
     mvf_block *blocks;
     /* What the caller handed to mvf_searcher_submit(). */
     void *opaque;
+    /* Of each block, how sure its vector is, from 0 (anything could be true, or occluded) to 255
+     * (nothing else fits); NULL for methods that do not tell. */
+    uint8_t *confidence;
 } mvf_field;
 
 /*

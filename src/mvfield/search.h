@@ -2,8 +2,9 @@
  * mvfield/search.h - block-matching motion search: pictures in, fields out.
  *
  * What is returned is fixed, whatever engine computes it: for every block the candidate vector with
- * the smallest (cost, dx^2 + dy^2, dy, dx), compared in that order. The CPU at every instruction
- * level and thread count and CUDA on every device return the same bytes.
+ * the smallest (cost, dx^2 + dy^2, dy, dx), compared in that order; for MVF_METHOD_TRUEMOTION what
+ * its own rules say. The CPU at every instruction level and thread count and CUDA on every device
+ * return the same bytes.
  *
  * A searcher serves one thread at a time; any number of searchers run side by side. The library has
  * no global state.
@@ -41,8 +42,27 @@ typedef enum mvf_method {
     MVF_METHOD_HIER = 1,
     /* The zero vector, and the windows of +-refine_range px round the block's predictor and hints
      * (mvf_guides), cut to the range. */
-    MVF_METHOD_REFINE = 2
+    MVF_METHOD_REFINE = 2,
+    /*
+     * Where things moved, rather than what predicts best: a pyramid, paths of smooth motion through
+     * each cell's best candidates, weighted medians, and a check against the motion from reference
+     * to current. Vectors of any length up to 1023 px, in 1/16 px, for cells of 4 x 4 px or for
+     * every pixel (step); the field has a confidence for each block, and flags for what is hidden
+     * in the reference and for what has no texture. A block's cost is that of matching its cell, 0
+     * to 960, in the method's own measure. Of the options only backend, step, effort, threads,
+     * cpu_level and max_in_flight matter; those for metrics, rates, sub-sample steps, partitions
+     * and merging must be left alone. On the CPU, each pair is one thread's; a picture takes some
+     * 25 bytes a px while it is in use.
+     */
+    MVF_METHOD_TRUEMOTION = 3
 } mvf_method;
+
+/* Of MVF_METHOD_TRUEMOTION. */
+typedef enum mvf_effort {
+    MVF_EFFORT_HIGH = 0,
+    /* Fewer samples, paths and steps: less work, and 3 to 5 % more error (PERFORMANCE.md). */
+    MVF_EFFORT_LOW = 1
+} mvf_effort;
 
 typedef enum mvf_edges {
     /* Reference samples outside the frame repeat the nearest edge sample. */
@@ -142,7 +162,7 @@ typedef struct mvf_options {
     /* Block size in px, each of 4, 8, 16, 32, 64. Default 16 x 16. */
     int32_t block_w, block_h;
     /* Distance between block origins in px, 1 to the block size; 0 (the default): the block size.
-     */
+     * With method truemotion, whose blocks have the size of the step: 1 or 4; 0: 4. */
     int32_t step_x, step_y;
     /* Largest |x| and |y| of a vector in whole px, 0 to MVF_MAX_RANGE. Default 16. */
     int32_t range_x, range_y;
@@ -199,6 +219,8 @@ typedef struct mvf_options {
     uint32_t leaf_cost;
     /* Default none. Partitions are merged one by one, before the tree is chosen. */
     mvf_merge merge;
+    /* With method truemotion. Default high. */
+    mvf_effort effort;
 } mvf_options;
 
 /* Fills in the defaults: exact full search of 16 x 16 blocks within +-16 px, backend auto. */

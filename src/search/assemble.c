@@ -82,6 +82,11 @@ static mvf_block *write_vector(writer *w, mvf_place p, size_t ref)
                          .flags = block_flags(a->config, match),
                          .ref = (int16_t)ref};
     mvf_assembly_locate(a, p, block);
+    if (a->ratings) {
+        const mvf_rating *rating = a->ratings + (match - a->matches);
+        block->flags = rating->flags;
+        a->field->confidence[block - a->field->blocks] = rating->confidence;
+    }
     return block;
 }
 
@@ -236,6 +241,6 @@ void mvf_assemble_field(const mvf_assembly *assembly)
             write_level(&w, &config->levels[i]);
     }
     field->n_blocks = (size_t)(w.next - field->blocks);
-    if (is_duplicate(field, assembly->choices != NULL))
+    if (assembly->ratings ? assembly->is_identical : is_duplicate(field, assembly->choices != NULL))
         field->flags |= MVF_FIELD_DUPLICATE;
 }

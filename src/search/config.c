@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/error.h"
 #include "search/engine.h"
+#include "search/truemotion.h"
 
 void mvf_options_init(mvf_options *options)
 {
@@ -131,6 +132,8 @@ static mvf_status check_partitions(const mvf_options *options)
 
 const char *mvf_search_beyond_cuda(const mvf_search_config *config)
 {
+    if (config->method == MVF_METHOD_TRUEMOTION)
+        return "method truemotion";
     if (config->subpel != MVF_SUBPEL_NONE)
         return "subpel";
     if (config->metric != MVF_METRIC_SAD)
@@ -146,9 +149,29 @@ const char *mvf_search_beyond_cuda(const mvf_search_config *config)
     return config->partitions != MVF_PARTITIONS_FIXED ? "partitions" : NULL;
 }
 
+/* What true motion can be asked for, and that nothing else is. */
+static mvf_status check_truemotion(const mvf_options *options)
+{
+    if (options->step_x != options->step_y ||
+        (options->step_x != 0 && options->step_x != 1 && options->step_x != 4))
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "step %dx%d: method truemotion has steps of 1 and 4 px", options->step_x,
+                        options->step_y);
+    if (options->effort > MVF_EFFORT_LOW)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "effort is not one that this version knows");
+    if (options->subpel != MVF_SUBPEL_NONE || options->metric != MVF_METRIC_SAD ||
+        options->lambda_q4 || options->partitions != MVF_PARTITIONS_FIXED ||
+        options->merge != MVF_MERGE_NONE)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "method truemotion has its own measure and steps: leave metric, lambda, "
+                        "subpel, partitions and merge alone");
+    return MVF_OK;
+}
+
 static mvf_status check_choices(const mvf_options *options)
 {
-    if (options->backend > MVF_BACKEND_CUDA || options->method > MVF_METHOD_REFINE ||
+    if (options->backend > MVF_BACKEND_CUDA || options->method > MVF_METHOD_TRUEMOTION ||
         options->edges > MVF_EDGES_INSIDE)
         return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
                         "backend, method or edge rule is not one that this version knows");
@@ -166,6 +189,10 @@ static mvf_status check_choices(const mvf_options *options)
 
 mvf_status mvf_options_check(const mvf_options *options)
 {
+    if (options->method == MVF_METHOD_TRUEMOTION) {
+        MVF_TRY(check_truemotion(options));
+        return check_choices(options);
+    }
     MVF_TRY(check_blocks(options));
     MVF_TRY(check_refinement(options));
     MVF_TRY(check_rate(options));
@@ -205,6 +232,19 @@ static void add_levels(mvf_search_config *config, int32_t smallest)
         }
         add_level(config, size / 2, size / 2);
     }
+}
+
+static mvf_status configure_truemotion(mvf_search_config *config, const mvf_options *options)
+{
+    int32_t step = options->step_x ? options->step_x : 4;
+    config->block_w = config->block_h = config->step_x = config->step_y = step;
+    config->cols = (config->width + step - 1) / step;
+    config->rows = (config->height + step - 1) / step;
+    config->range_x = config->range_y = 0;
+    config->match_scale = MVF_TM_UNIT;
+    config->effort = options->effort;
+    add_level(config, step, step);
+    return MVF_OK;
 }
 
 mvf_grid mvf_search_grid(const mvf_search_config *config, int32_t level)
@@ -252,6 +292,8 @@ mvf_status mvf_search_configure(mvf_search_config *config, const mvf_options *op
                             .partition_output = options->partition_output,
                             .leaf_cost = options->leaf_cost,
                             .merge = options->merge};
+    if (config->method == MVF_METHOD_TRUEMOTION)
+        return configure_truemotion(config, options);
     add_levels(config, options->partition_min);
     const mvf_level *smallest = &config->levels[config->n_levels - 1];
     if (smallest->w < 8 || smallest->h < 8)

@@ -34,8 +34,10 @@ typedef struct mvf_search_config {
     int32_t block_w, block_h, step_x, step_y, cols, rows;
     int32_t range_x, range_y;
     mvf_method method;
+    mvf_effort effort;
     mvf_edges edges;
-    /* Units of the matches' vectors in one sample: 1, or 4 where they are refined. */
+    /* Units of the matches' vectors in one sample: 1, 4 where they are refined, 16 for true motion.
+     */
     int32_t match_scale;
     mvf_subpel subpel;
     mvf_interpolation interpolation;
@@ -68,6 +70,13 @@ typedef struct mvf_match {
     uint32_t cost;
 } mvf_match;
 
+/* What true motion adds to a match. */
+typedef struct mvf_rating {
+    uint8_t confidence;
+    /* MVF_BLOCK_ flags. */
+    uint8_t flags;
+} mvf_rating;
+
 typedef struct mvf_engine mvf_engine;
 /* A plane in the engine's own form. */
 typedef struct mvf_engine_plane mvf_engine_plane;
@@ -77,6 +86,10 @@ typedef struct mvf_engine_job {
     /* n_matches answers, level by level in raster order; written by the time `collect` returns
      * MVF_OK. */
     mvf_match *matches;
+    /* One for each match: with method truemotion alone, else NULL. */
+    mvf_rating *ratings;
+    /* With method truemotion: whether both pictures hold the same samples. */
+    int32_t is_identical;
     /* Of each block of the grid, or NULL; n_hints hints a block. */
     const mvf_vector *predictors, *hints;
     int32_t n_hints;
@@ -108,6 +121,8 @@ typedef struct mvf_engine_ops {
 
 extern const mvf_engine_ops mvf_engine_cpu;
 extern const mvf_engine_ops mvf_engine_cuda;
+/* On the CPU, for method truemotion. */
+extern const mvf_engine_ops mvf_engine_truemotion;
 
 /* Checks options and frame geometry and fills in the config; logs what is wrong. */
 mvf_status mvf_search_configure(mvf_search_config *config, const mvf_options *options,

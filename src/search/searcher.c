@@ -26,6 +26,8 @@ typedef struct submission {
     size_t n_references;
     size_t n_collected;
     mvf_match *matches;
+    /* With method truemotion. */
+    mvf_rating *ratings;
     /* Copies of the caller's guides. */
     mvf_vector *predictors, *hints;
     int32_t n_hints;
@@ -80,7 +82,7 @@ static void hear_cuda(void *opaque, mvf_log_level level, const char *message)
 
 static mvf_status open_cpu(mvf_searcher *s)
 {
-    s->ops = &mvf_engine_cpu;
+    s->ops = s->config.method == MVF_METHOD_TRUEMOTION ? &mvf_engine_truemotion : &mvf_engine_cpu;
     return s->ops->open(&s->engine, &s->config, &s->options);
 }
 
@@ -180,6 +182,7 @@ static void free_submission(submission *entry)
 {
     mvf_field_free(&entry->field);
     free(entry->matches);
+    free(entry->ratings);
     free(entry->predictors);
     free(entry->hints);
     *entry = (submission){.field = NULL};
@@ -317,6 +320,8 @@ static mvf_status start_jobs(mvf_searcher *s, submission *entry)
                                 .reference = s->slots[entry->slots[1 + i]].plane,
                                 .matches = entry->matches + i * s->config.n_matches,
                                 .n_hints = entry->n_hints};
+        if (entry->ratings)
+            job->ratings = entry->ratings + i * s->config.n_matches;
         if (entry->predictors)
             job->predictors = entry->predictors + i * n_blocks;
         if (entry->hints)
@@ -387,7 +392,7 @@ static void describe_field(const mvf_searcher *s, mvf_field *field, const mvf_pi
     field->width = config->width;
     field->height = config->height;
     field->bit_depth = config->bit_depth;
-    field->mv_scale = 4;
+    field->mv_scale = config->match_scale > 4 ? config->match_scale : 4;
     field->opaque = opaque;
     if (config->partitions == MVF_PARTITIONS_FIXED && config->merge != MVF_MERGE_AVERAGE)
         field->grid = mvf_search_grid(config, 0);
@@ -435,6 +440,12 @@ static mvf_status prepare_submission(mvf_searcher *s, submission *entry,
     entry->matches = mvf_alloc_array(n_matches, sizeof *entry->matches);
     if (!entry->matches || mvf_field_alloc(&entry->field, n_references, n_blocks) != MVF_OK)
         return MVF_ERROR_MEMORY;
+    if (s->config.method == MVF_METHOD_TRUEMOTION) {
+        entry->ratings = mvf_alloc_array(n_matches, sizeof *entry->ratings);
+        entry->field->confidence = mvf_alloc_array(n_blocks, 1);
+        if (!entry->ratings || !entry->field->confidence)
+            return MVF_ERROR_MEMORY;
+    }
     describe_field(s, entry->field, all, opaque);
     for (size_t i = 0; i < n_references; i++)
         entry->dirs[i] = reference_direction(all[0], all[1 + i]);
@@ -535,9 +546,13 @@ static mvf_status assemble(mvf_searcher *s, submission *entry)
 {
     mvf_assembly assembly = {.config = &s->config,
                              .matches = entry->matches,
+                             .ratings = entry->ratings,
                              .predictors = entry->predictors,
                              .dirs = entry->dirs,
                              .field = entry->field};
+    assembly.is_identical = entry->n_references > 0;
+    for (size_t i = 0; i < entry->n_references; i++)
+        assembly.is_identical &= entry->jobs[i].is_identical;
     mvf_choice *choices = NULL;
     if (s->config.merge != MVF_MERGE_NONE && entry->n_references) {
         choices = mvf_alloc_array(s->config.n_matches, sizeof *choices);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "search/truemotion.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "search/truemotion_parts.h"
+
+#define CELL_PX 4
+#define COARSE_CELL_PX 2
+#define PENALTY_MAX 80
+#define COARSE_PENALTY_MAX 160
+
+/* Steps of 1/2, 1/4 and 1/8 px as powers of two of the vector unit. */
+enum { HALF = 3, QUARTER = 2, EIGHTH = 1 };
+
+/* What an effort does. */
+typedef struct schedule {
+    mvf_tm_pattern coarse_pattern;
+    /* Rows and columns in every pass, or in turn. */
+    int32_t both_axes;
+    /* Passes at level 0: the first in quarters of a px, the others in eighths. */
+    int32_t n_fine;
+    /* Whether single pixels come from a finer grid. */
+    int32_t refines;
+} schedule;
+
+static const schedule schedules[] = {
+    [MVF_EFFORT_HIGH] = {MVF_TM_PATTERN_8, 1, 3, 1},
+    [MVF_EFFORT_LOW] = {MVF_TM_PATTERN_4, 0, 2, 0},
+};
+
+/* One search under way. */
+typedef struct search {
+    const schedule *plan;
+    mvf_tm_workspace work;
+    mvf_tm_field forward, backward;
+    /* Passes done in the flow under way. */
+    int32_t n_passes;
+} search;
+
+static mvf_status alloc_workspace(mvf_tm_workspace *work, const mvf_tm_level *level,
+                                  int32_t cell_px)
+{
+    mvf_tm_field largest;
+    MVF_TRY(mvf_tm_field_alloc(&largest, level, cell_px));
+    size_t n = (size_t)largest.cols * (size_t)largest.rows;
+    size_t n_plane = mvf_tm_field_cells(&largest);
+    mvf_tm_field_free(&largest);
+    work->labels = mvf_alloc_aligned(n, sizeof *work->labels);
+    work->sums = mvf_alloc_aligned(n, MVF_TM_PLACES * sizeof *work->sums);
+    work->x = mvf_alloc_aligned(n_plane, sizeof *work->x);
+    work->y = mvf_alloc_aligned(n_plane, sizeof *work->y);
+    return work->labels && work->sums && work->x && work->y ? MVF_OK : MVF_ERROR_MEMORY;
+}
+
+static void free_search(search *s)
+{
+    mvf_free_aligned(s->work.labels);
+    mvf_free_aligned(s->work.sums);
+    mvf_free_aligned(s->work.x);
+    mvf_free_aligned(s->work.y);
+    mvf_tm_field_free(&s->forward);
+    mvf_tm_field_free(&s->backward);
+}
+
+static void choose(search *s, mvf_tm_field *field, int32_t penalty_max)
+{
+    int32_t turn = s->n_passes++ & 1;
+    mvf_tm_choose(&s->work, field, s->plan->both_axes || !turn, s->plan->both_axes || turn,
+                  penalty_max);
+}
+
+static void run_pass(search *s, mvf_tm_field *field, const mvf_tm_level *current,
+                     const mvf_tm_level *reference, const mvf_tm_pass *pass)
+{
+    mvf_tm_label_pass(&s->work, field, current, reference, pass);
+    choose(s, field, pass->penalty_max);
+}
+
+static void search_coarse(search *s, mvf_tm_field *field, const mvf_tm_level *current,
+                          const mvf_tm_level *reference)
+{
+    mvf_tm_pass pass = {s->plan->coarse_pattern, HALF, 3, {1, 3, 8}, COARSE_PENALTY_MAX};
+    for (; pass.log2_step >= QUARTER; pass.log2_step--) {
+        run_pass(s, field, current, reference, &pass);
+        mvf_tm_median(&s->work, field, 2);
+    }
+}
+
+static void search_finest(search *s, mvf_tm_field *field, const mvf_tm_level *current,
+                          const mvf_tm_level *reference)
+{
+    mvf_tm_pass pass = {MVF_TM_PATTERN_8, QUARTER, 3, {1, 3, 8}, PENALTY_MAX};
+    for (int32_t i = 0; i < s->plan->n_fine; i++, pass.log2_step = EIGHTH)
+        run_pass(s, field, current, reference, &pass);
+}
+
+/* From the top level down to cells of 4x4 px. */
+static mvf_status find_flow(search *s, mvf_tm_field *field, const mvf_tm_image *from,
+                            const mvf_tm_image *to)
+{
+    s->n_passes = 0;
+    for (int32_t i = from->n_levels - 1; i >= 0; i--) {
+        const mvf_tm_level *current = &from->levels[i], *reference = &to->levels[i];
+        mvf_tm_field coarse = *field;
+        mvf_status status = mvf_tm_field_alloc(field, current, i ? COARSE_CELL_PX : CELL_PX);
+        if (status == MVF_OK && coarse.memory)
+            mvf_tm_descend(field, &coarse, 2);
+        mvf_tm_field_free(&coarse);
+        MVF_TRY(status);
+        if (i == from->n_levels - 1) {
+            mvf_tm_label_top(&s->work, field, current, reference, s->plan->coarse_pattern);
+            choose(s, field, COARSE_PENALTY_MAX);
+        }
+        if (i)
+            search_coarse(s, field, current, reference);
+        else
+            search_finest(s, field, current, reference);
+    }
+    return MVF_OK;
+}
+
+/* Splits cells into four and moves each once more. */
+static mvf_status refine(search *s, const mvf_tm_level *current, const mvf_tm_level *reference)
+{
+    mvf_tm_field fine;
+    MVF_TRY(mvf_tm_field_alloc(&fine, current, CELL_PX / 2));
+    mvf_tm_descend(&fine, &s->forward, 1);
+    mvf_tm_field_free(&s->forward);
+    s->forward = fine;
+    const mvf_tm_pass pass = {MVF_TM_PATTERN_8, EIGHTH, 1, {2}, PENALTY_MAX};
+    run_pass(s, &s->forward, current, reference, &pass);
+    mvf_tm_median(&s->work, &s->forward, MVF_TM_MAX_RADIUS);
+    return MVF_OK;
+}
+
+/* Spreads what is known of 4x4 cells over their pixels. */
+static void spread(mvf_tm_match *matches, const mvf_tm_match *cells, const mvf_tm_level *level)
+{
+    int32_t cols = (level->width + CELL_PX - 1) / CELL_PX;
+    for (int32_t y = 0; y < level->height; y++)
+        for (int32_t x = 0; x < level->width; x++)
+            *matches++ = cells[(ptrdiff_t)(y / CELL_PX) * cols + x / CELL_PX];
+}
+
+static mvf_status match_pixels(search *s, const mvf_tm_level *current,
+                               const mvf_tm_level *reference, mvf_tm_match *matches)
+{
+    size_t n = (size_t)s->forward.cols * (size_t)s->forward.rows;
+    mvf_tm_match *cells = mvf_alloc_array(n, sizeof *cells);
+    if (!cells)
+        return MVF_ERROR_MEMORY;
+    mvf_tm_rate(&s->work, &s->forward, current, reference, cells);
+    spread(matches, cells, current);
+    free(cells);
+    if (s->plan->refines)
+        MVF_TRY(refine(s, current, reference));
+    mvf_tm_mean(&s->work, &s->forward);
+    mvf_tm_interpolate(matches, &s->forward, current);
+    return MVF_OK;
+}
+
+static void match_cells(search *s, const mvf_tm_level *current, const mvf_tm_level *reference,
+                        mvf_tm_match *matches)
+{
+    const mvf_tm_field *field = &s->forward;
+    mvf_tm_rate(&s->work, field, current, reference, matches);
+    mvf_tm_mean(&s->work, &s->forward);
+    for (int32_t row = 0; row < field->rows; row++)
+        for (int32_t col = 0; col < field->cols; col++, matches++) {
+            matches->x = field->x[row * field->stride + col];
+            matches->y = field->y[row * field->stride + col];
+        }
+}
+
+static mvf_status run(search *s, const mvf_tm_image *current, const mvf_tm_image *reference,
+                      int32_t step_px, mvf_tm_match *matches)
+{
+    const mvf_tm_level *level = &current->levels[0], *other = &reference->levels[0];
+    int32_t smallest = step_px == 1 && s->plan->refines ? CELL_PX / 2 : CELL_PX;
+    MVF_TRY(alloc_workspace(&s->work, level, smallest));
+    MVF_TRY(find_flow(s, &s->forward, current, reference));
+    MVF_TRY(find_flow(s, &s->backward, reference, current));
+    mvf_tm_check(&s->forward, &s->backward, level);
+    mvf_tm_median(&s->work, &s->forward, 2);
+    if (step_px == 1)
+        return match_pixels(s, level, other, matches);
+    match_cells(s, level, other, matches);
+    return MVF_OK;
+}
+
+mvf_status mvf_tm_search(const mvf_tm_image *current, const mvf_tm_image *reference,
+                         mvf_effort effort, int32_t step_px, mvf_cpu_level level,
+                         mvf_tm_match *matches)
+{
+    search s = {.plan = &schedules[effort]};
+    mvf_tm_kernels_init(&s.work.kernels, level);
+    mvf_status status = run(&s, current, reference, step_px, matches);
+    free_search(&s);
+    return status;
+}
