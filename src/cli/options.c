@@ -157,11 +157,12 @@ static const char *set_device(cli_options *options, const char *value)
 
 static const char *set_method(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"full", "hier", "refine", NULL};
-    static const mvf_method methods[] = {MVF_METHOD_FULL, MVF_METHOD_HIER, MVF_METHOD_REFINE};
+    static const char *const names[] = {"full", "hier", "refine", "truemotion", NULL};
+    static const mvf_method methods[] = {MVF_METHOD_FULL, MVF_METHOD_HIER, MVF_METHOD_REFINE,
+                                         MVF_METHOD_TRUEMOTION};
     int index = find_name(names, value);
     options->search.method = methods[index < 0 ? 0 : index];
-    return index < 0 ? "full, hier or refine" : NULL;
+    return index < 0 ? "full, hier, refine or truemotion" : NULL;
 }
 
 static const char *set_refine_range(cli_options *options, const char *value)
@@ -171,6 +172,14 @@ static const char *set_refine_range(cli_options *options, const char *value)
         return "from 0 to 16 px";
     options->search.refine_range = (int32_t)range;
     return NULL;
+}
+
+static const char *set_effort(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"high", "low", NULL};
+    int index = find_name(names, value);
+    options->search.effort = (mvf_effort)(index < 0 ? 0 : index);
+    return index < 0 ? "high or low" : NULL;
 }
 
 static const char *set_block(cli_options *options, const char *value)
@@ -395,6 +404,9 @@ static const preset presets[] = {
       {"subpel", "quarter"},
       {"filter", "h264"},
       {"refine-metric", "satd"}}},
+    {"truemotion",
+     "where things moved: 1/16 px, smooth, with confidence, for cells of 4x4 px or every pixel",
+     {{"method", "truemotion"}, {"step", "4"}, {"effort", "high"}}},
 };
 #define N_PRESETS ((int)(sizeof presets / sizeof presets[0]))
 
@@ -422,7 +434,8 @@ static const char *set_list_presets(cli_options *options, const char *value)
 
 static const option_spec specs[] = {
     {"preset", "NAME", SEARCHES, set_preset,
-     "exact, quick or encoder; options given beside it win (mvfield info --presets) [exact]"},
+     "exact, quick, encoder or truemotion; options given beside it win (mvfield info --presets) "
+     "[exact]"},
     {"output", "FILE", WRITES, set_output, "the file to make; -o FILE is the same"},
     {"format", "NAME", COMMAND_EXTRACT, set_format,
      "csv, jsonl, npy, npz, flo, kitti, yuview, mvf, md5 or null [by FILE's extension]"},
@@ -434,11 +447,13 @@ static const option_spec specs[] = {
     {"device", "N", SEARCHES, set_device, "the CUDA device to use [0]"},
     {"method", "NAME", SEARCHES, set_method,
      "full: every vector in range, exactly; hier: from coarse to fine; refine: only near the "
-     "codec's own vectors [full]"},
+     "codec's own vectors; truemotion: where things moved [full]"},
     {"refine-range", "N", SEARCHES, set_refine_range,
      "with method refine: px round each of the codec's vectors, 0 to 16 [2]"},
+    {"effort", "NAME", SEARCHES, set_effort, "of method truemotion: high or low [high]"},
     {"block", "W[xH]", SEARCHES, set_block, "block size in px: 4, 8, 16, 32, 64 [16]"},
-    {"step", "X[xY]", SEARCHES, set_step, "px between block origins [the block size]"},
+    {"step", "X[xY]", SEARCHES, set_step,
+     "px between block origins [the block size]; of truemotion: 4, or 1 for every pixel [4]"},
     {"range", "X[xY]", SEARCHES, set_range, "largest motion in px, 0 to 256 [16]"},
     {"edges", "RULE", SEARCHES, set_edges,
      "clamp: edge samples repeat outside the frame; inside: vectors stay in it [clamp]"},
@@ -698,6 +713,21 @@ const char *options_find_idle(const cli_options *options, idle_case which)
     return NULL;
 }
 
+static parse_result check_truemotion_options(const cli_options *options)
+{
+    static const char *const others[] = {
+        "block",  "range", "edges", "subpel",    "filter",     "refine-metric", "metric",
+        "lambda", "qp",    "merge", "leaf-cost", "partitions", "partition-min", "partition-output"};
+    if (options->search.method != MVF_METHOD_TRUEMOTION)
+        return was_given(options, "effort")
+                   ? usage_error("--effort has no effect without --method truemotion")
+                   : PARSE_RUN;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (was_given(options, others[i]))
+            return usage_error("--%s has no effect with --method truemotion", others[i]);
+    return PARSE_RUN;
+}
+
 /* Options that would do nothing. */
 static parse_result check_combination(const cli_options *options)
 {
@@ -710,7 +740,9 @@ static parse_result check_combination(const cli_options *options)
         return usage_error("--device has no effect with --backend cpu");
     if (options->search.backend == MVF_BACKEND_CUDA && was_given(options, "cpu-level"))
         return usage_error("--cpu-level has no effect with --backend cuda");
-    parse_result result = check_encoder_options(options);
+    parse_result result = check_truemotion_options(options);
+    if (result == PARSE_RUN)
+        result = check_encoder_options(options);
     if (result != PARSE_RUN)
         return result;
     if (mvf_options_check(&options->search) != MVF_OK)
