@@ -97,3 +97,11 @@ endif
 check_PROGRAMS += tests/bench_formats
 tests_bench_formats_SOURCES = tests/bench_formats.c
 tests_bench_formats_LDADD = src/libmvf_internal.la
+
+# True motion on real images.
+if HAVE_FFMPEG
+check_PROGRAMS += tests/truemotion_accuracy
+TESTS += tests/truemotion_accuracy
+tests_truemotion_accuracy_SOURCES = tests/truemotion_accuracy.c
+tests_truemotion_accuracy_LDADD = src/libmvfield-video.la src/libmvfield.la -lm
+endif
