@@ -19,6 +19,9 @@
 #define MVF_PAD_THREADS 128
 #define MVF_SEARCH_THREADS 128
 #define MVF_RATE_THREADS 256
+#define MVF_PARTITION_THREADS 256
+/* At most. */
+#define MVF_REFINE_THREADS 256
 
 /* Sums that one thread of the rate kernel keeps, each of its own. */
 #define MVF_RATE_CHAINS 16
@@ -71,6 +74,55 @@ static_assert(offsetof(mvf_search_params, width) == 8, "same layout in C and CUD
 static_assert(offsetof(mvf_search_params, panel_groups) == 48, "same layout in C and CUDA");
 static_assert(offsetof(mvf_search_params, pairs) == 64, "same layout in C and CUDA");
 static_assert(sizeof(mvf_search_params) == 64 + 24 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+
+/* Metrics as the kernels number them. */
+#define MVF_CUDA_METRIC_SAD 0
+#define MVF_CUDA_METRIC_SSD 1
+#define MVF_CUDA_METRIC_SATD 2
+
+/* The refinement of one grid of blocks, whose matches begin at first_match. */
+typedef struct mvf_refine_params {
+    int64_t stride_bytes;
+    int32_t width, height, bit_depth, sample_bytes;
+    int32_t block_w, block_h, step_x, step_y, cols;
+    int32_t first_match;
+    /* Whether candidates must lie inside the frame; whether quarter samples follow half ones. */
+    int32_t inside, quarter;
+    int32_t metric;
+    uint32_t lambda_q4;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+} mvf_refine_params;
+
+static_assert(offsetof(mvf_refine_params, block_w) == 24, "same layout in C and CUDA");
+static_assert(offsetof(mvf_refine_params, pairs) == 64, "same layout in C and CUDA");
+static_assert(sizeof(mvf_refine_params) == 64 + 24 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+
+/*
+ * A search over square partitions. The window of a 16 x 16 is searched in panels of candidates,
+ * panel_rows a multiple of four; it lies in shared memory once for each sample of a word, each copy
+ * of window_rows rows of window_pitch words taking copy_words.
+ */
+typedef struct mvf_partition_params {
+    int64_t stride_bytes;
+    int32_t width, height;
+    /* The largest square, and how many there are across. */
+    int32_t block, cols;
+    int32_t range_x, range_y;
+    int32_t inside;
+    uint32_t lambda_q4;
+    int32_t panel_cols, panel_rows;
+    int32_t window_pitch, window_rows, copy_words;
+    int32_t reserved;
+    /* Of the squares of 64, 32, 16 and 8: the first match (-1: not asked for), and how many there
+     * are across the frame. */
+    int32_t first_match[4], level_cols[4];
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+} mvf_partition_params;
+
+static_assert(offsetof(mvf_partition_params, first_match) == 64, "same layout in C and CUDA");
+static_assert(offsetof(mvf_partition_params, pairs) == 96, "same layout in C and CUDA");
+static_assert(sizeof(mvf_partition_params) == 96 + 24 * MVF_CUDA_BATCH,
+              "same layout in C and CUDA");
 
 /* What the self-test kernel finds; bit n is case n of the three a < b, a = b, a > b. */
 typedef struct mvf_self_test_result {

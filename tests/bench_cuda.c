@@ -94,12 +94,35 @@ static const scene scenes[] = {{"noise", FILL_NOISE, -1}, {"texture", FILL_TEXTU
 
 typedef struct shape {
     int32_t bit_depth, block_w, block_h, range_x, range_y, n_jobs;
+    mvf_subpel subpel;
+    mvf_interpolation interpolation;
+    mvf_partitions partitions;
 } shape;
 
+#define GRID(bit_depth, w, h, x, y, n_jobs)                                     \
+    {                                                                           \
+        bit_depth, w, h, x, y, n_jobs, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, \
+            MVF_PARTITIONS_FIXED                                                \
+    }
+#define QUARTER(filter, w, partitions)                             \
+    {                                                              \
+        8, w, w, 32, 32, 8, MVF_SUBPEL_QUARTER, filter, partitions \
+    }
+
 static const shape shapes[] = {
-    {8, 16, 16, 32, 32, 1},  {8, 16, 16, 32, 32, 8},  {8, 16, 16, 32, 32, 32},
-    {8, 16, 16, 16, 16, 32}, {8, 8, 8, 16, 16, 8},    {8, 32, 32, 32, 32, 8},
-    {8, 64, 64, 64, 64, 8},  {10, 16, 16, 32, 32, 8}, {8, 4, 4, 8, 8, 8},
+    GRID(8, 16, 16, 32, 32, 1),
+    GRID(8, 16, 16, 32, 32, 8),
+    GRID(8, 16, 16, 32, 32, 32),
+    GRID(8, 16, 16, 16, 16, 32),
+    GRID(8, 8, 8, 16, 16, 8),
+    GRID(8, 32, 32, 32, 32, 8),
+    GRID(8, 64, 64, 64, 64, 8),
+    GRID(10, 16, 16, 32, 32, 8),
+    GRID(8, 4, 4, 8, 8, 8),
+    QUARTER(MVF_INTERPOLATION_H264, 16, MVF_PARTITIONS_FIXED),
+    QUARTER(MVF_INTERPOLATION_HEVC, 16, MVF_PARTITIONS_FIXED),
+    {8, 64, 64, 32, 32, 8, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, MVF_PARTITIONS_SQUARE},
+    QUARTER(MVF_INTERPOLATION_H264, 64, MVF_PARTITIONS_SQUARE),
 };
 
 static int fill_frame(check_run *run, const scene *s, check_plane *plane, int frame)
@@ -129,9 +152,10 @@ static void print_measurement(const scene *s, const shape *p, const mvf_search_c
     double differences = (double)config->width * config->height * (2 * p->range_x + 1) *
                          (2 * p->range_y + 1) * frames;
     printf("%-8s %2d bit %2dx%-2d +-%-2d x%-2d %9.1f us/frame %9.1f frames/s %6.3f of the limit  "
-           "%s %d registers %d bytes shared\n",
+           "%s%s %d registers %d bytes shared\n",
            s->name, p->bit_depth, p->block_w, p->block_h, p->range_x, p->n_jobs,
-           m->launch_us / p->n_jobs, frames, differences / rate, m->kernel, m->n_registers,
+           m->launch_us / p->n_jobs, frames, differences / rate, m->kernel,
+           p->subpel == MVF_SUBPEL_NONE ? "" : " + quarter samples by satd", m->n_registers,
            m->static_shared_bytes + m->dynamic_shared_bytes);
 }
 
@@ -151,6 +175,10 @@ static mvf_status time_shape(check_run *run, const scene *s, const shape *p,
     options.range_x = p->range_x;
     options.range_y = p->range_y;
     options.max_in_flight = MVF_CUDA_BATCH;
+    options.subpel = p->subpel;
+    options.interpolation = p->interpolation;
+    options.refine_metric = MVF_METRIC_SATD;
+    options.partitions = p->partitions;
     if (mvf_search_configure(&config, &options, 1920, 1080, p->bit_depth) != MVF_OK ||
         mvf_engine_cuda.open(&engine, &config, &options) != MVF_OK)
         return MVF_ERROR_DEVICE;

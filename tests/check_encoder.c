@@ -438,6 +438,63 @@ void check_partitions(check_run *run)
     }
 }
 
+/* The CUDA engine against plain C, which the oracle checks. */
+static void compare_cuda(check_run *run, encoder_case *c)
+{
+    char what[512];
+    mvf_field *expected, *field;
+    open_case(run, c);
+    c->options.cpu_level = MVF_CPU_BEST;
+    c->options.backend = MVF_BACKEND_CPU;
+    int ok = run_search(c, &expected) == MVF_OK;
+    c->options.backend = MVF_BACKEND_CUDA;
+    ok = run_search(c, &field) == MVF_OK && ok && same_blocks(expected, field);
+    describe(what, sizeof what, c, "cuda");
+    check_result(run, ok, what);
+    mvf_field_free(&expected);
+    mvf_field_free(&field);
+    close_case(c);
+}
+
+static void random_cuda_partitions(check_run *run, encoder_case *c)
+{
+    c->options.block_w = c->options.block_h = 16 << pick(run, 3);
+    c->options.partitions = MVF_PARTITIONS_SQUARE;
+    c->options.partition_min = pick(run, 3) ? 8 : 16;
+    c->options.partition_output = MVF_PARTITION_ALL;
+    c->options.lambda_q4 = (uint32_t)pick(run, 3) * 45;
+}
+
+void check_cuda_encoder(check_run *run)
+{
+    for (int i = 0; i < 400; i++) {
+        encoder_case c = random_case(run);
+        c.options.range_x = pick(run, 20);
+        c.options.range_y = pick(run, 20);
+        if (i % 2)
+            random_cuda_partitions(run, &c);
+        if (i % 2 == 0 || pick(run, 3) == 0)
+            random_subpel(run, &c);
+        if (c.options.refine_metric == MVF_METRIC_SSD)
+            c.bit_depth = 8;
+        compare_cuda(run, &c);
+    }
+    for (int i = 0; i < 6; i++) {
+        encoder_case c = random_case(run);
+        c.width = 1919 - 64 * i;
+        c.height = 1079 + i;
+        c.options.block_w = c.options.block_h = 16;
+        c.options.range_x = 33;
+        c.options.range_y = i == 5 ? 70 : 32;
+        if (i % 2)
+            random_cuda_partitions(run, &c);
+        random_subpel(run, &c);
+        c.options.refine_metric = MVF_METRIC_SATD;
+        c.options.threads = 0;
+        compare_cuda(run, &c);
+    }
+}
+
 #define N_REFERENCES 3
 
 /* One picture searched in three references. */

@@ -33,6 +33,7 @@ static const struct {
     {"truemotion", check_truemotion, 0},
     {"search", check_search, 1},
     {"cuda", check_cuda, 1},
+    {"cuda encoder", check_cuda_encoder, 1},
 #ifdef HAVE_CUDA
     {"pictures in CUDA memory", check_cuda_pictures, 1},
 #endif

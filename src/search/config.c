@@ -130,23 +130,31 @@ static mvf_status check_partitions(const mvf_options *options)
     return MVF_OK;
 }
 
+/* CUDA splits squares of 16 and more into squares of 8 and more. */
+static const char *partitions_beyond_cuda(const mvf_search_config *config)
+{
+    const mvf_level *smallest = &config->levels[config->n_levels - 1];
+    if (config->partitions == MVF_PARTITIONS_RECT)
+        return "partitions rect";
+    return config->block_w < 16 || smallest->w < 8 ? "partitions, below 8 px" : NULL;
+}
+
 const char *mvf_search_beyond_cuda(const mvf_search_config *config)
 {
     if (config->method == MVF_METHOD_TRUEMOTION)
         return "method truemotion";
-    if (config->subpel != MVF_SUBPEL_NONE)
-        return "subpel";
     if (config->metric != MVF_METRIC_SAD)
         return "metric";
-    if (config->rate.lambda_q4)
-        return "lambda";
+    if (config->rate.lambda_q4 &&
+        (config->partitions == MVF_PARTITIONS_FIXED || config->rate.table))
+        return config->rate.table ? "mv_bits" : "lambda";
     if (config->method == MVF_METHOD_REFINE)
         return "method refine";
     if (config->method == MVF_METHOD_HIER)
         return "method hier";
     if (config->merge == MVF_MERGE_AVERAGE)
         return "merge average";
-    return config->partitions != MVF_PARTITIONS_FIXED ? "partitions" : NULL;
+    return config->partitions != MVF_PARTITIONS_FIXED ? partitions_beyond_cuda(config) : NULL;
 }
 
 /* What true motion can be asked for, and that nothing else is. */

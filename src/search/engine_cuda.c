@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "cuda/device.h"
 #include "search/launch_cuda.h"
+#include "search/refine_cuda.h"
 
 extern const unsigned char mvf_fatbin_plane[];
 extern const unsigned char mvf_fatbin_self_test[];
@@ -53,6 +54,7 @@ struct mvf_engine {
     CUmodule plane_module;
     CUfunction pad;
     mvf_launch_plan plan;
+    mvf_refine_plan refine;
     CUstream upload;
     CUevent uploaded;
     size_t n_blocks;
@@ -126,7 +128,7 @@ static void set_layout(mvf_engine *engine, const mvf_search_config *config)
     engine->picture_stride_bytes = round_up(row_bytes, MVF_PAD_BYTES);
     engine->stride_bytes = round_up(padded * config->sample_bytes, MVF_PAD_BYTES);
     engine->n_plane_rows = border.top + config->height + border.bottom;
-    engine->n_blocks = (size_t)config->cols * (size_t)config->rows;
+    engine->n_blocks = config->n_matches;
 }
 
 static void set_batch_jobs(mvf_engine *engine, const mvf_options *options)
@@ -147,6 +149,7 @@ static mvf_status open_in_context(mvf_engine *engine)
     MVF_TRY(mvf_cuda_load(cuda, &engine->plane_module, mvf_fatbin_plane));
     MVF_CUDA_TRY(cuda, cuModuleGetFunction, &engine->pad, engine->plane_module, pad);
     MVF_TRY(mvf_launch_plan_open(&engine->plan, cuda, &engine->config, engine->stride_bytes));
+    MVF_TRY(mvf_refine_plan_open(&engine->refine, cuda, &engine->config, engine->stride_bytes));
     MVF_CUDA_TRY(cuda, cuStreamCreate, &engine->upload, CU_STREAM_NON_BLOCKING);
     MVF_CUDA_TRY(cuda, cuEventCreate, &engine->uploaded, CU_EVENT_DISABLE_TIMING);
     return MVF_OK;
@@ -183,6 +186,7 @@ static void close_in_context(mvf_engine *engine)
         cuda->driver.cuStreamDestroy_v2(engine->upload);
     if (engine->plane_module)
         cuda->driver.cuModuleUnload(engine->plane_module);
+    mvf_refine_plan_close(&engine->refine, cuda);
     mvf_launch_plan_close(&engine->plan, cuda);
 }
 
@@ -429,6 +433,7 @@ static mvf_status enqueue_batch(mvf_engine *engine, batch *b)
     MVF_CUDA_TRY(cuda, cuEventRecord, engine->uploaded, engine->upload);
     MVF_CUDA_TRY(cuda, cuStreamWaitEvent, b->stream, engine->uploaded, 0);
     MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
+    MVF_TRY(mvf_refine_launch(cuda, &engine->refine, &engine->config, pairs, b->n_jobs, b->stream));
     MVF_CUDA_TRY(cuda, cuMemcpyDtoHAsync_v2, b->matches, b->device_matches, n_bytes, b->stream);
     MVF_CUDA_TRY(cuda, cuEventRecord, b->done, b->stream);
     return MVF_OK;
@@ -555,6 +560,8 @@ static mvf_status time_launches(mvf_engine *engine, batch *b, const CUevent *eve
         if (i >= 0)
             MVF_CUDA_TRY(cuda, cuEventRecord, events[0], b->stream);
         MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
+        MVF_TRY(
+            mvf_refine_launch(cuda, &engine->refine, &engine->config, pairs, b->n_jobs, b->stream));
         if (i < 0)
             continue;
         MVF_CUDA_TRY(cuda, cuEventRecord, events[1], b->stream);

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "search/partition_cuda.h"
 
 extern const unsigned char mvf_fatbin_search[];
+extern const unsigned char mvf_fatbin_partition[];
 
 /* Columns of candidates that one load serves; see search.cu. */
 #define GROUP 4
@@ -130,8 +132,17 @@ static mvf_status enqueue_search(mvf_cuda *cuda, const mvf_launch_plan *plan,
         .prepare = prepare_search, .enqueue = enqueue_search                                 \
     }
 
+#define PARTITION_SHAPE(name, bytes_of_sample)                                          \
+    {                                                                                   \
+        .kernel = name, .fatbin = mvf_fatbin_partition, .serves = mvf_partition_serves, \
+        .sample_bytes = bytes_of_sample, .prepare = mvf_partition_prepare,              \
+        .enqueue = mvf_partition_enqueue                                                \
+    }
+
 /* The launch shapes, most particular first. The last of each sample size serves everything. */
 static const mvf_launch_shape shapes[] = {
+    PARTITION_SHAPE("partition_8", 1),
+    PARTITION_SHAPE("partition_16", 2),
     SEARCH_SHAPE("search_8_w4_warp", 32, 1, 16),
     SEARCH_SHAPE("search_8_w2_warp", 32, 1, 8),
     SEARCH_SHAPE("search_8_w1_warp", 32, 1, 4),

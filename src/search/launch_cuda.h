@@ -25,8 +25,9 @@ typedef struct mvf_launch_plan {
     CUmodule module;
     CUfunction function;
     int32_t shared_bytes;
-    /* What is the same for every batch. */
+    /* What is the same for every batch, of a search over a grid or over partitions. */
     mvf_search_params params;
+    mvf_partition_params partition;
 } mvf_launch_plan;
 
 /* A row of the table of launch shapes; the first that serves a config is taken. */

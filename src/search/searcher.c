@@ -475,6 +475,19 @@ mvf_status mvf_searcher_submit(mvf_searcher *s, const mvf_picture *current,
     return mvf_searcher_submit_guided(s, current, references, n_references, NULL, opaque);
 }
 
+/* The CUDA engine measures rates from zero alone. */
+static mvf_status fit_engine_to_guides(mvf_searcher *s, const mvf_guides *guides)
+{
+    if (!guides || !guides->predictors || !s->config.rate.lambda_q4 || s->ops == &mvf_engine_cpu)
+        return MVF_OK;
+    if (s->options.backend == MVF_BACKEND_CUDA)
+        return mvf_fail(&s->options.logger, MVF_ERROR_UNSUPPORTED,
+                        "backend cuda takes no predictors yet: take backend cpu or auto");
+    mvf_log(&s->options.logger, MVF_LOG_INFO,
+            "searching on the CPU from here on: CUDA takes no predictors yet");
+    return move_to_cpu(s);
+}
+
 mvf_status mvf_searcher_submit_guided(mvf_searcher *s, const mvf_picture *current,
                                       const mvf_picture *references, size_t n_references,
                                       const mvf_guides *guides, void *opaque)
@@ -492,6 +505,7 @@ mvf_status mvf_searcher_submit_guided(mvf_searcher *s, const mvf_picture *curren
         MVF_TRY(check_picture(s, all[i]));
     if (s->count == (size_t)s->options.max_in_flight)
         return MVF_AGAIN;
+    MVF_TRY(fit_engine_to_guides(s, guides));
 
     submission *entry = nth_submission(s, s->count);
     mvf_status status = prepare_submission(s, entry, all, n_references, guides, opaque);

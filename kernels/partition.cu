@@ -1,0 +1,379 @@
+// Exact full search over square partitions, 8 x 8 to 64 x 64, from one pass: one thread block for
+// each largest square.
+//
+// The square is taken in blocks of 16 x 16. Their windows lie in shared memory once for each sample
+// offset in a word, so that no load needs a shift. A thread takes strips of four candidates below
+// one another: a row of reference words, loaded once, serves all four, and the last four rows of
+// the block stay in registers. It keeps the best of the four 8 x 8 and of the 16 x 16; sums of 16 x
+// 16 add up in shared memory, candidate by candidate, to those of 32 x 32 and 64 x 64.
+//
+// SPDX-License-Identifier: BSD-2-Clause
+#include "params.h"
+#include "rank.h"
+#include "search/metric_rule.h"
+
+#define ALL_LANES 0xffffffffu
+#define BLOCK 16
+#define STRIP 4
+// Above every J, and what sums of no candidate start from.
+#define NO_J 0x7fffffffu
+#define NOT_HERE 0x80000000u
+// Nodes of 64 x 64: 1 + 4 + 16 + 64.
+#define N_NODES 85
+
+struct partition_shared {
+    // J above, rank below.
+    unsigned long long best[N_NODES];
+};
+
+struct partition_best {
+    uint32_t j, key;
+};
+
+// What a thread block works on.
+struct partition_unit {
+    int32_t x, y;
+    // The candidates at hand.
+    int32_t first_x, first_y, n_cols, n_rows;
+    // Shared memory, in words.
+    uint32_t *current, *window, *sums_32, *sums_64, *bits_x, *bits_y;
+};
+
+template <typename Sample> struct layout {
+    static const int32_t per_word = 4 / (int32_t)sizeof(Sample);
+    static const int32_t row_words = BLOCK / per_word;
+};
+
+static __device__ uint32_t sad_word_8(uint32_t a, uint32_t b, uint32_t sum)
+{
+    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+static __device__ uint32_t sad_word_16(uint32_t a, uint32_t b, uint32_t sum)
+{
+#if __CUDA_ARCH__ >= 900
+    return __dp2a_lo(__vmaxu2(a, b) - __vminu2(a, b), 0x0101u, sum);
+#else
+    return __usad(a >> 16, b >> 16, __usad(a & 0xffff, b & 0xffff, sum));
+#endif
+}
+
+template <typename Sample> static __device__ uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum)
+{
+    return sizeof(Sample) == 1 ? sad_word_8(a, b, sum) : sad_word_16(a, b, sum);
+}
+
+static __device__ uint32_t load_unaligned(const uint8_t *from)
+{
+    const uint32_t *words = (const uint32_t *)((uintptr_t)from & ~(uintptr_t)3);
+    return __funnelshift_r(words[0], words[1], (uint32_t)((uintptr_t)from & 3) * 8);
+}
+
+// The bits of word i that lie in the first n_bytes bytes of a row.
+static __device__ uint32_t visible_mask(int32_t i, int32_t n_bytes)
+{
+    int32_t n = n_bytes - 4 * i;
+    return n >= 4 ? ALL_LANES : n <= 0 ? 0 : (1u << 8 * n) - 1;
+}
+
+// The visible samples of the 16 x 16 at (x, y), the rest zero.
+template <typename Sample>
+static __device__ void load_current(const mvf_partition_params &p, const partition_unit &u,
+                                    uint64_t plane, int32_t x, int32_t y)
+{
+    const int32_t row_words = layout<Sample>::row_words;
+    for (int32_t i = threadIdx.x; i < BLOCK * row_words; i += MVF_PARTITION_THREADS) {
+        int32_t row = i / row_words, word = i % row_words;
+        const uint8_t *from = (const uint8_t *)plane + (y + row) * p.stride_bytes +
+                              (int64_t)x * (int64_t)sizeof(Sample) + 4 * word;
+        uint32_t mask = visible_mask(word, (p.width - x) * (int32_t)sizeof(Sample));
+        u.current[i] = y + row < p.height ? mask & load_unaligned(from) : 0;
+    }
+}
+
+// The reference under the candidates at hand. What would lie beyond the border does not matter.
+template <typename Sample>
+static __device__ void load_window(const mvf_partition_params &p, const partition_unit &u,
+                                   uint64_t plane, int32_t x, int32_t y)
+{
+    int32_t pitch = p.window_pitch, n = pitch * p.window_rows;
+    for (int32_t i = threadIdx.x; i < n * layout<Sample>::per_word; i += MVF_PARTITION_THREADS) {
+        int32_t copy = i / n, row = i % n / pitch, word = i % n % pitch;
+        int32_t from_y = min(y + u.first_y + row, p.height + p.range_y);
+        int32_t from_x = min(x + u.first_x + copy + word * layout<Sample>::per_word,
+                             p.width + p.range_x + BLOCK);
+        const uint8_t *from = (const uint8_t *)plane + from_y * p.stride_bytes +
+                              (int64_t)from_x * (int64_t)sizeof(Sample);
+        u.window[copy * p.copy_words + row * pitch + word] = load_unaligned(from);
+    }
+}
+
+// The SADs of the four 8 x 8 of the block, for each candidate of a strip.
+template <typename Sample, bool Masked>
+static __device__ void add_strip(uint32_t (&sums)[STRIP][4], const uint32_t *current,
+                                 const uint32_t *reference, int32_t pitch, int32_t visible_bytes,
+                                 int32_t visible_rows)
+{
+    const int32_t row_words = layout<Sample>::row_words;
+    uint32_t rows[STRIP][row_words];
+#pragma unroll
+    for (int32_t r = 0; r < BLOCK + STRIP - 1; r++) {
+        uint32_t then[row_words];
+#pragma unroll
+        for (int32_t i = 0; i < row_words; i++) {
+            then[i] = reference[r * pitch + i];
+            if (Masked)
+                then[i] &= visible_mask(i, visible_bytes);
+            if (r < BLOCK)
+                rows[r % STRIP][i] = current[r * row_words + i];
+        }
+#pragma unroll
+        for (int32_t s = 0; s < STRIP; s++) {
+            const int32_t row = r - s;
+            if (row < 0 || row >= BLOCK || (Masked && row >= visible_rows))
+                continue;
+#pragma unroll
+            for (int32_t i = 0; i < row_words; i++)
+                sums[s][row / 8 * 2 + i * 2 / row_words] =
+                    sad_word<Sample>(rows[(row + BLOCK) % STRIP][i], then[i],
+                                     sums[s][row / 8 * 2 + i * 2 / row_words]);
+        }
+    }
+}
+
+// Whether the block of size x size at (x, y) may move by the vector.
+static __device__ bool may_move(const mvf_partition_params &p, int32_t x, int32_t y, int32_t size,
+                                int32_t dx, int32_t dy)
+{
+    if (!p.inside)
+        return true;
+    mvf_window w = mvf_rule_window(x, y, mvf_rule_visible(x, size, p.width),
+                                   mvf_rule_visible(y, size, p.height), p.width, p.height,
+                                   p.range_x, p.range_y, 1);
+    return dx >= w.x_min && dx <= w.x_max && dy >= w.y_min && dy <= w.y_max;
+}
+
+// Compares the J of a strip's candidates, the first of which is (dx, dy), with the best so far.
+static __device__ void keep_best(const mvf_partition_params &p, partition_best &best,
+                                 const uint32_t (&j)[STRIP], int32_t x, int32_t y, int32_t size,
+                                 int32_t dx, int32_t dy)
+{
+    if (min(min(j[0], j[1]), min(j[2], j[3])) > best.j)
+        return;
+#pragma unroll
+    for (int32_t s = 0; s < STRIP; s++) {
+        if (j[s] > best.j || !may_move(p, x, y, size, dx, dy + s))
+            continue;
+        uint32_t key = rank_key(dx, dy + s);
+        if (j[s] < best.j || key < best.key)
+            best = {j[s], key};
+    }
+}
+
+// The best of the warp into shared memory; starts anew.
+static __device__ void hand_in(partition_shared &shared, int32_t node, partition_best &best)
+{
+    unsigned long long mine = (unsigned long long)best.j << 32 | best.key;
+#pragma unroll
+    for (int32_t distance = 16; distance; distance /= 2)
+        mine = min(mine, __shfl_xor_sync(ALL_LANES, mine, distance));
+    if (threadIdx.x % 32 == 0)
+        atomicMin(&shared.best[node], mine);
+    best = {NO_J, ALL_LANES};
+}
+
+// A thread's best blocks of each size.
+struct partition_bests {
+    partition_best of_8[4], of_16, of_32, of_64;
+};
+
+// What the larger squares make of a candidate's 16 x 16: their sums so far, in shared memory.
+static __device__ uint32_t add_to(uint32_t *sum, uint32_t value, bool is_first)
+{
+    value += is_first ? 0 : *sum;
+    *sum = value;
+    return value;
+}
+
+// One strip of candidates of the 16 x 16 number `part` of the 32 x 32 number `quarter`.
+template <typename Sample, bool Masked>
+static __device__ void search_strip(const mvf_partition_params &p, const partition_unit &u,
+                                    partition_bests &best, int32_t x, int32_t y, int32_t part,
+                                    int32_t quarter, int32_t col, int32_t row)
+{
+    const int32_t per_word = layout<Sample>::per_word;
+    uint32_t sums[STRIP][4] = {}, rate[STRIP], j[STRIP];
+    const uint32_t *reference =
+        u.window + col % per_word * p.copy_words + row * p.window_pitch + col / per_word;
+    add_strip<Sample, Masked>(sums, u.current, reference, p.window_pitch,
+                              (p.width - x) * (int32_t)sizeof(Sample), p.height - y);
+    int32_t dx = u.first_x + col, dy = u.first_y + row;
+#pragma unroll
+    for (int32_t s = 0; s < STRIP; s++) {
+        bool is_candidate = row + s < u.n_rows;
+        rate[s] = is_candidate
+                      ? (uint32_t)((uint64_t)p.lambda_q4 *
+                                       (u.bits_x[dx + p.range_x] + u.bits_y[dy + s + p.range_y]) >>
+                                   4)
+                      : NOT_HERE;
+    }
+#pragma unroll
+    for (int32_t i = 0; i < 4; i++) {
+#pragma unroll
+        for (int32_t s = 0; s < STRIP; s++)
+            j[s] = sums[s][i] + rate[s];
+        keep_best(p, best.of_8[i], j, x + i % 2 * 8, y + i / 2 * 8, 8, dx, dy);
+    }
+#pragma unroll
+    for (int32_t s = 0; s < STRIP; s++) {
+        sums[s][0] += sums[s][1] + sums[s][2] + sums[s][3];
+        j[s] = sums[s][0] + rate[s];
+    }
+    keep_best(p, best.of_16, j, x, y, 16, dx, dy);
+    if (p.block < 32)
+        return;
+    int32_t place = row * u.n_cols + col;
+#pragma unroll
+    for (int32_t s = 0; s < STRIP; s++) {
+        sums[s][0] = add_to(&u.sums_32[place + s * u.n_cols], sums[s][0], part == 0);
+        j[s] = sums[s][0] + rate[s];
+    }
+    if (part < 3)
+        return;
+    keep_best(p, best.of_32, j, u.x + quarter % 2 * 32, u.y + quarter / 2 * 32, 32, dx, dy);
+    if (p.block < 64)
+        return;
+#pragma unroll
+    for (int32_t s = 0; s < STRIP; s++)
+        j[s] = add_to(&u.sums_64[place + s * u.n_cols], sums[s][0], quarter == 0) + rate[s];
+    if (quarter == 3)
+        keep_best(p, best.of_64, j, u.x, u.y, 64, dx, dy);
+}
+
+// Places of blocks among the nodes: 64, then the squares of 32, 16 and 8 in raster order.
+static __device__ int32_t node_16(int32_t col, int32_t row)
+{
+    return 5 + row * 4 + col;
+}
+
+static __device__ int32_t node_8(int32_t col, int32_t row)
+{
+    return 21 + row * 8 + col;
+}
+
+template <typename Sample>
+static __device__ void search_block(const mvf_partition_params &p, const partition_unit &u,
+                                    partition_shared &shared, partition_bests &best, int32_t part,
+                                    int32_t quarter, const mvf_search_pair &pair)
+{
+    int32_t col = quarter % 2 * 2 + part % 2, row = quarter / 2 * 2 + part / 2;
+    int32_t x = u.x + BLOCK * col, y = u.y + BLOCK * row;
+    bool is_whole = x + BLOCK <= p.width && y + BLOCK <= p.height;
+    load_current<Sample>(p, u, pair.current, x, y);
+    load_window<Sample>(p, u, pair.reference, x, y);
+    __syncthreads();
+    int32_t n_strips = (u.n_rows + STRIP - 1) / STRIP;
+    for (int32_t i = threadIdx.x; i < n_strips * u.n_cols; i += MVF_PARTITION_THREADS) {
+        int32_t strip_col = i % u.n_cols, strip_row = i / u.n_cols * STRIP;
+        if (is_whole)
+            search_strip<Sample, false>(p, u, best, x, y, part, quarter, strip_col, strip_row);
+        else
+            search_strip<Sample, true>(p, u, best, x, y, part, quarter, strip_col, strip_row);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int32_t i = 0; i < 4; i++)
+        hand_in(shared, node_8(2 * col + i % 2, 2 * row + i / 2), best.of_8[i]);
+    hand_in(shared, node_16(col, row), best.of_16);
+    __syncthreads();
+}
+
+template <typename Sample>
+static __device__ void search_panel(const mvf_partition_params &p, const partition_unit &u,
+                                    partition_shared &shared, const mvf_search_pair &pair)
+{
+    const partition_best none = {NO_J, ALL_LANES};
+    partition_bests best = {{none, none, none, none}, none, none, none};
+    for (int32_t quarter = 0; quarter < (p.block < 64 ? 1 : 4); quarter++) {
+        for (int32_t part = 0; part < (p.block < 32 ? 1 : 4); part++)
+            search_block<Sample>(p, u, shared, best, part, quarter, pair);
+        hand_in(shared, 1 + quarter, best.of_32);
+    }
+    hand_in(shared, 0, best.of_64);
+}
+
+static __device__ void fill_bits(uint32_t *bits, int32_t range)
+{
+    const mvf_rate rate = {0, 0, 0};
+    for (int32_t i = threadIdx.x; i <= 2 * range; i += MVF_PARTITION_THREADS)
+        bits[i] = mvf_rule_bits(&rate, 4 * (i - range));
+}
+
+// Writes the matches of the squares of one size; `first` is the first of its nodes.
+static __device__ void store_level(const mvf_partition_params &p, const partition_unit &u,
+                                   const partition_shared &shared, const mvf_search_pair &pair,
+                                   int32_t level, int32_t first)
+{
+    // Sizes 64, 32, 16, 8; nodes lie as if the unit were 64 wide.
+    int32_t size = 64 >> level, across = 1 << level, n = p.block / size;
+    if (p.first_match[level] < 0 || n == 0)
+        return;
+    for (int32_t i = threadIdx.x; i < n * n; i += MVF_PARTITION_THREADS) {
+        int32_t x = u.x + i % n * size, y = u.y + i / n * size;
+        if (x >= p.width || y >= p.height)
+            continue;
+        unsigned long long best = shared.best[first + i / n * across + i % n];
+        uint32_t key = (uint32_t)best;
+        int32_t dx = rank_x(key), dy = rank_y(key);
+        uint32_t bits = u.bits_x[dx + p.range_x] + u.bits_y[dy + p.range_y];
+        uint32_t cost = (uint32_t)(best >> 32) - (uint32_t)((uint64_t)p.lambda_q4 * bits >> 4);
+        int32_t index = p.first_match[level] + y / size * p.level_cols[level] + x / size;
+        uint32_t vector = (uint32_t)(uint16_t)dx | (uint32_t)dy << 16;
+        ((uint2 *)pair.matches)[index] = make_uint2(vector, cost);
+    }
+}
+
+template <typename Sample> static __device__ void search(const mvf_partition_params &p)
+{
+    extern __shared__ uint4 partition_memory[];
+    __shared__ partition_shared shared;
+    const mvf_search_pair &pair = p.pairs[blockIdx.y];
+    partition_unit u;
+    u.x = blockIdx.x % p.cols * p.block;
+    u.y = blockIdx.x / p.cols * p.block;
+    u.current = (uint32_t *)partition_memory;
+    u.window = u.current + BLOCK * layout<Sample>::row_words;
+    u.bits_x = u.window + layout<Sample>::per_word * p.copy_words;
+    u.bits_y = u.bits_x + 2 * p.range_x + 1;
+    u.sums_32 = u.bits_y + 2 * p.range_y + 1;
+    u.sums_64 = u.sums_32 + p.panel_cols * p.panel_rows;
+    fill_bits(u.bits_x, p.range_x);
+    fill_bits(u.bits_y, p.range_y);
+    for (int32_t i = threadIdx.x; i < N_NODES; i += MVF_PARTITION_THREADS)
+        shared.best[i] = ~0ull;
+    __syncthreads();
+    for (u.first_y = -p.range_y; u.first_y <= p.range_y; u.first_y += p.panel_rows)
+        for (u.first_x = -p.range_x; u.first_x <= p.range_x; u.first_x += p.panel_cols) {
+            u.n_cols = min(p.panel_cols, p.range_x - u.first_x + 1);
+            u.n_rows = min(p.panel_rows, p.range_y - u.first_y + 1);
+            search_panel<Sample>(p, u, shared, pair);
+        }
+    __syncthreads();
+    store_level(p, u, shared, pair, 0, 0);
+    store_level(p, u, shared, pair, 1, 1);
+    store_level(p, u, shared, pair, 2, 5);
+    store_level(p, u, shared, pair, 3, 21);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 2)
+    partition_8(const __grid_constant__ mvf_partition_params params)
+{
+    search<uint8_t>(params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 2)
+    partition_16(const __grid_constant__ mvf_partition_params params)
+{
+    search<uint16_t>(params);
+}

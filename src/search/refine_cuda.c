@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "search/refine_cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "search/subpel_rule.h"
+
+extern const unsigned char mvf_fatbin_refine[];
+
+static int32_t metric_number(mvf_metric metric)
+{
+    if (metric == MVF_METRIC_SAD)
+        return MVF_CUDA_METRIC_SAD;
+    return metric == MVF_METRIC_SSD ? MVF_CUDA_METRIC_SSD : MVF_CUDA_METRIC_SATD;
+}
+
+static void set_params(mvf_refine_params *params, const mvf_search_config *config,
+                       int64_t stride_bytes)
+{
+    *params = (mvf_refine_params){.stride_bytes = stride_bytes,
+                                  .width = config->width,
+                                  .height = config->height,
+                                  .bit_depth = config->bit_depth,
+                                  .sample_bytes = config->sample_bytes,
+                                  .inside = config->edges == MVF_EDGES_INSIDE,
+                                  .quarter = config->subpel == MVF_SUBPEL_QUARTER,
+                                  .metric = metric_number(config->refine_metric),
+                                  .lambda_q4 = config->rate.lambda_q4};
+}
+
+static mvf_status get_function(mvf_refine_plan *plan, mvf_cuda *cuda,
+                               const mvf_search_config *config)
+{
+    static const char *const filters[] = {"h264", "hevc", "bilinear"};
+    char name[32];
+    snprintf(name, sizeof name, "refine_%s_%d", filters[config->interpolation], (int)plan->tile);
+    MVF_CUDA_TRY(cuda, cuModuleGetFunction, &plan->function, plan->module, name);
+    return MVF_OK;
+}
+
+mvf_status mvf_refine_plan_open(mvf_refine_plan *plan, mvf_cuda *cuda,
+                                const mvf_search_config *config, int64_t stride_bytes)
+{
+    *plan = (mvf_refine_plan){.tile = config->satd_tile};
+    if (config->subpel == MVF_SUBPEL_NONE)
+        return MVF_OK;
+    if (config->refine_metric == MVF_METRIC_SATD4)
+        plan->tile = 4;
+    set_params(&plan->params, config, stride_bytes);
+    MVF_TRY(mvf_cuda_load(cuda, &plan->module, mvf_fatbin_refine));
+    mvf_status status = get_function(plan, cuda, config);
+    if (status != MVF_OK)
+        mvf_refine_plan_close(plan, cuda);
+    return status;
+}
+
+void mvf_refine_plan_close(mvf_refine_plan *plan, mvf_cuda *cuda)
+{
+    if (plan->module)
+        cuda->driver.cuModuleUnload(plan->module);
+    plan->module = NULL;
+}
+
+/* The block, the reference round it and, for h264, three planes of half samples: at most 44.7 kB.
+ */
+static unsigned shared_bytes(const mvf_search_config *config, const mvf_level *level)
+{
+    int32_t n = level->w * level->h;
+    n += (level->w + 2 * MVF_SUBPEL_MARGIN) * (level->h + 2 * MVF_SUBPEL_MARGIN);
+    if (config->interpolation == MVF_INTERPOLATION_H264)
+        n += 3 * (level->w + 2) * (level->h + 2);
+    return (unsigned)n * sizeof(uint16_t);
+}
+
+/* A thread for each tile of eight candidates, in whole warps. */
+static unsigned n_threads(const mvf_refine_plan *plan, const mvf_level *level)
+{
+    int32_t n = 8 * (level->w / plan->tile) * (level->h / plan->tile);
+    n = (n + 31) / 32 * 32;
+    return (unsigned)(n < MVF_REFINE_THREADS ? n : MVF_REFINE_THREADS);
+}
+
+mvf_status mvf_refine_launch(mvf_cuda *cuda, const mvf_refine_plan *plan,
+                             const mvf_search_config *config, const mvf_search_pair *pairs,
+                             int32_t n_jobs, CUstream stream)
+{
+    mvf_refine_params params = plan->params;
+    void *arguments[] = {&params};
+    memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
+    for (int32_t i = 0; plan->module && i < config->n_levels; i++) {
+        const mvf_level *level = &config->levels[i];
+        mvf_grid grid = mvf_search_grid(config, i);
+        params.block_w = level->w;
+        params.block_h = level->h;
+        params.step_x = grid.step_x;
+        params.step_y = grid.step_y;
+        params.cols = level->cols;
+        params.first_match = (int32_t)level->first_match;
+        MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->function,
+                     (unsigned)level->cols * (unsigned)level->rows, (unsigned)n_jobs, 1,
+                     n_threads(plan, level), 1, 1, shared_bytes(config, level), stream, arguments,
+                     NULL);
+    }
+    return MVF_OK;
+}
