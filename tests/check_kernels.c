@@ -22,6 +22,7 @@ static const struct {
     void (*run)(check_run *run);
     int cuda;
 } groups[] = {
+    {"twins", check_twins, 0},
     {"search", check_search, 0},
     {"hier", check_hier, 0},
     {"subpel", check_subpel, 0},

@@ -54,6 +54,7 @@ const char *check_fill_name(check_fill fill);
 void check_search(check_run *run);
 void check_subpel(check_run *run);
 void check_hier(check_run *run);
+void check_twins(check_run *run);
 void check_pans(check_run *run);
 void check_rates(check_run *run);
 void check_hints(check_run *run);

@@ -252,19 +252,12 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void bench_search(check_run *run)
+static void bench_options(check_run *run, const mvf_options *options, const check_plane *planes,
+                          const char *name)
 {
-    const search_case c = {1920, 1080, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE};
-    check_plane planes[2];
-    mvf_options options = case_options(run, &c);
     mvf_searcher *searcher;
-    options.backend = run->cuda ? MVF_BACKEND_CUDA : MVF_BACKEND_CPU;
-    options.threads = 1;
-    for (int i = 0; i < 2; i++) {
-        check_plane_alloc(run, &planes[i], c.width, c.height, c.bit_depth);
-        check_plane_fill(run, &planes[i], c.fill, 3 * i);
-    }
-    if (mvf_searcher_open(&searcher, &options, c.width, c.height, c.bit_depth) != MVF_OK)
+    if (mvf_searcher_open(&searcher, options, planes->width, planes->height, planes->bit_depth) !=
+        MVF_OK)
         exit(1);
     double start = seconds();
     int n_frames = 0;
@@ -276,9 +269,36 @@ void bench_search(check_run *run)
             mvf_field_free(&field);
         n_frames += mvf_searcher_submit(searcher, &current, &reference, 1, NULL) == MVF_OK;
     }
-    printf("full 16x16 +-16 1080p, %s: %.2f frames/s\n", mvf_searcher_backend(searcher),
+    printf("%s 16x16 +-%d 1080p %s, %s: %.2f frames/s\n", name, options->range_x,
+           run->cuda ? "" : mvf_cpu_level_name(options->cpu_level), mvf_searcher_backend(searcher),
            n_frames / (seconds() - start));
     mvf_searcher_close(&searcher);
+}
+
+void bench_search(check_run *run)
+{
+    static const int32_t ranges[] = {16, 32, 64};
+    search_case c = {1920, 1080, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE};
+    check_plane planes[2];
+    for (int i = 0; i < 2; i++) {
+        check_plane_alloc(run, &planes[i], c.width, c.height, c.bit_depth);
+        check_plane_fill(run, &planes[i], c.fill, 3 * i);
+    }
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        c.range_x = c.range_y = ranges[i];
+        mvf_options options = case_options(run, &c);
+        options.backend = run->cuda ? MVF_BACKEND_CUDA : MVF_BACKEND_CPU;
+        options.threads = 1;
+        int32_t best = run->cuda ? MVF_CPU_C + 1 : (int32_t)mvf_cpu_best_level();
+        for (int32_t level = MVF_CPU_SSE2; level <= best; level++) {
+            options.cpu_level = (mvf_cpu_level)level;
+            options.method = MVF_METHOD_FULL;
+            bench_options(run, &options, planes, "full");
+            options.method = MVF_METHOD_HIER;
+            if (!run->cuda)
+                bench_options(run, &options, planes, "hier");
+        }
+    }
     for (int i = 0; i < 2; i++)
         check_plane_free(&planes[i]);
 }

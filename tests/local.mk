@@ -6,7 +6,7 @@ TAP_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-dr
 check_PROGRAMS += tests/check_kernels
 tests_check_kernels_SOURCES = \
 	tests/check_cuda.c tests/check_hier.c tests/check_kernels.c tests/check_kernels.h tests/check_planes.c \
-	tests/check_search.c
+	tests/check_search.c tests/check_twins.c
 tests_check_kernels_SOURCES += tests/check_encoder.c tests/oracle.c tests/oracle.h
 tests_check_kernels_SOURCES += tests/check_truemotion.c
 tests_check_kernels_LDADD = src/libmvf_internal.la
