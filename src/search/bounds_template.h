@@ -21,31 +21,43 @@
 /* Up to this many, the count of cells is a constant and their sums stay in registers. */
 #define MAX_CONSTANT_CELLS 16
 
-ALWAYS lanes bound_of(const mvf_bound *b, const lanes *sums, int32_t n_cells, ptrdiff_t at)
+/* The block's cells: their sums, and their planes of sums at the window's first candidate. Copies,
+ * since the compiler cannot know that masks are not stored over the originals. */
+typedef struct cells {
+    lanes *sums;
+    const uint8_t **at;
+    int32_t count;
+} cells;
+
+ALWAYS lanes bound_of(const cells *c, int32_t n_cells, ptrdiff_t place)
 {
-    const uint8_t *p = b->sums + at;
-    lanes bound = lanes_distance(p + b->offset[0], sums[0]);
+    lanes bound = lanes_distance(c->at[0] + place, c->sums[0]);
     if (n_cells <= MAX_CONSTANT_CELLS) {
 #pragma GCC unroll 16
         for (int32_t i = 1; i < n_cells; i++)
-            bound = lanes_add(bound, lanes_distance(p + b->offset[i], sums[i]));
+            bound = lanes_add(bound, lanes_distance(c->at[i] + place, c->sums[i]));
         return bound;
     }
-    for (int32_t i = 1; i < b->count; i++)
-        bound = lanes_add(bound, lanes_distance(p + b->offset[i], sums[i]));
+    for (int32_t i = 1; i < c->count; i++)
+        bound = lanes_add(bound, lanes_distance(c->at[i] + place, c->sums[i]));
     return bound;
 }
 
-ALWAYS void load_sums(const mvf_bound *b, int32_t n_cells, lanes *sums)
+ALWAYS void load_cells(const mvf_bound *b, int32_t n_cells, cells *c)
 {
+    c->count = b->count;
     if (n_cells <= MAX_CONSTANT_CELLS) {
 #pragma GCC unroll 16
-        for (int32_t i = 0; i < n_cells; i++)
-            sums[i] = lanes_set(b->sum[i]);
+        for (int32_t i = 0; i < n_cells; i++) {
+            c->sums[i] = lanes_set(b->sum[i]);
+            c->at[i] = b->sums + b->offset[i];
+        }
         return;
     }
-    for (int32_t i = 0; i < b->count; i++)
-        sums[i] = lanes_set(b->sum[i]);
+    for (int32_t i = 0; i < b->count; i++) {
+        c->sums[i] = lanes_set(b->sum[i]);
+        c->at[i] = b->sums + b->offset[i];
+    }
 }
 
 ALWAYS lanes limit_of(const mvf_bound *b)
@@ -95,38 +107,42 @@ static int32_t FN(window_1)(const mvf_bound *b, ptrdiff_t stride_bytes, int32_t 
     return n;
 }
 
-ALWAYS int32_t window_of(const mvf_bound *b, lanes *sums, int32_t n_cells, ptrdiff_t stride_bytes,
+ALWAYS int32_t window_of(const mvf_bound *b, cells *c, int32_t n_cells, ptrdiff_t stride_bytes,
                          int32_t nx, int32_t ny, const mvf_groups *groups, uint32_t *room)
 {
     lanes limit = limit_of(b);
     int32_t n = 0;
-    load_sums(b, n_cells, sums);
+    load_cells(b, n_cells, c);
     for (int32_t x = 0; x < nx; x += MVF_GROUP) {
         uint32_t columns = columns_left(nx - x);
-        for (int32_t y = 0; y < ny; y++) {
-            lanes bound = bound_of(b, sums, n_cells, y * stride_bytes + 2 * (ptrdiff_t)x);
-            room[y] = lanes_within(bound, limit) & columns;
+        ptrdiff_t place = 2 * (ptrdiff_t)x;
+        for (int32_t y = 0; y < ny; y++, place += stride_bytes) {
+            __builtin_prefetch(c->at[0] + place + AHEAD);
+            room[y] = lanes_within(bound_of(c, n_cells, place), limit) & columns;
         }
         n = append_column(room, ny, x, groups, n);
     }
     return n;
 }
 
-ALWAYS void groups_of(const mvf_bound *b, lanes *sums, int32_t n_cells, ptrdiff_t stride_bytes,
+ALWAYS void groups_of(const mvf_bound *b, cells *c, int32_t n_cells, ptrdiff_t stride_bytes,
                       const mvf_groups *groups, int32_t n)
 {
     const uint32_t *at = groups->at;
     uint32_t *mask = groups->mask;
+    int32_t least = b->least, most = b->most, tests_all = least <= 1 && most >= MVF_GROUP;
     lanes limit = limit_of(b);
-    load_sums(b, n_cells, sums);
+    load_cells(b, n_cells, c);
     for (int32_t i = 0; i < n; i++) {
-        int32_t size = __builtin_popcount(mask[i]);
-        if (size < b->least || size > b->most)
-            continue;
+        if (!tests_all) {
+            int32_t size = __builtin_popcount(mask[i]);
+            if (size < least || size > most)
+                continue;
+        }
         ptrdiff_t place = sums_at(at[i], stride_bytes);
-        __builtin_prefetch(b->sums + place + AHEAD);
-        __builtin_prefetch(b->sums + place + AHEAD + b->offset[b->count - 1]);
-        mask[i] &= lanes_within(bound_of(b, sums, n_cells, place), limit);
+        __builtin_prefetch(c->at[0] + place + AHEAD);
+        __builtin_prefetch(c->at[n_cells <= MAX_CONSTANT_CELLS ? n_cells - 1 : 0] + place + AHEAD);
+        mask[i] &= lanes_within(bound_of(c, n_cells, place), limit);
     }
 }
 
@@ -137,14 +153,18 @@ ALWAYS void groups_of(const mvf_bound *b, lanes *sums, int32_t n_cells, ptrdiff_
         const mvf_groups *groups, uint32_t *room)                                        \
     {                                                                                    \
         lanes sums[n_cells];                                                             \
-        return window_of(b, sums, n_cells, stride_bytes, nx, ny, groups, room);          \
+        const uint8_t *at[n_cells];                                                      \
+        cells c = {sums, at, 0};                                                         \
+        return window_of(b, &c, n_cells, stride_bytes, nx, ny, groups, room);            \
     }                                                                                    \
                                                                                          \
     static __attribute__((noinline)) void FN(groups_##n_cells)(                          \
         const mvf_bound *b, ptrdiff_t stride_bytes, const mvf_groups *groups, int32_t n) \
     {                                                                                    \
         lanes sums[n_cells];                                                             \
-        groups_of(b, sums, n_cells, stride_bytes, groups, n);                            \
+        const uint8_t *at[n_cells];                                                      \
+        cells c = {sums, at, 0};                                                         \
+        groups_of(b, &c, n_cells, stride_bytes, groups, n);                              \
     }
 
 COUNT(2)

@@ -4,7 +4,8 @@
 /* Zero, and the vectors of the parent and its neighbours. */
 #define MAX_STARTS 10
 #define REACH 1
-#define MAX_CANDIDATES (MAX_STARTS * (2 * REACH + 1) * (2 * REACH + 1))
+#define SIDE (2 * REACH + 1)
+#define MAX_CANDIDATES (MAX_STARTS * SIDE * SIDE)
 
 void mvf_hier_init(mvf_hier *hier, const mvf_full_config *frame)
 {
@@ -38,7 +39,8 @@ static int32_t clamp(int32_t value, int32_t low, int32_t high)
 
 static void add_start(hier_block *b, int32_t x, int32_t y)
 {
-    for (int32_t i = 0; i < b->n_starts; i++)
+    /* Neighbours mostly agree, so the last one first. */
+    for (int32_t i = b->n_starts - 1; i >= 0; i--)
         if (b->starts[i].x == x && b->starts[i].y == y)
             return;
     b->starts[b->n_starts++] = (mvf_vector){(int16_t)x, (int16_t)y};
@@ -60,19 +62,40 @@ static void list_starts(hier_block *b, const mvf_full_config *level, const mvf_f
         }
 }
 
+static int is_inner(const mvf_window *w, mvf_vector v)
+{
+    return v.x - REACH >= w->x_min && v.x + REACH <= w->x_max && v.y - REACH >= w->y_min &&
+           v.y + REACH <= w->y_max;
+}
+
+static void list_edge_window(hier_block *b, mvf_vector start)
+{
+    const mvf_window *w = &b->window;
+    for (int32_t y = start.y - REACH; y <= start.y + REACH; y++)
+        for (int32_t x = start.x - REACH; x <= start.x + REACH; x++)
+            if (x >= w->x_min && x <= w->x_max && y >= w->y_min && y <= w->y_max)
+                b->at[b->n_candidates++] =
+                    (uint32_t)(y - w->y_min) << 16 | (uint32_t)(x - w->x_min);
+}
+
 /* The windows round the starts, cut to the block's; where two overlap, candidates come twice. */
 static void list_candidates(hier_block *b)
 {
     const mvf_window *w = &b->window;
     b->n_candidates = 0;
-    for (int32_t i = 0; i < b->n_starts; i++)
-        for (int32_t dy = -REACH; dy <= REACH; dy++)
-            for (int32_t dx = -REACH; dx <= REACH; dx++) {
-                int32_t x = b->starts[i].x + dx, y = b->starts[i].y + dy;
-                if (x >= w->x_min && x <= w->x_max && y >= w->y_min && y <= w->y_max)
-                    b->at[b->n_candidates++] =
-                        (uint32_t)(y - w->y_min) << 16 | (uint32_t)(x - w->x_min);
-            }
+    for (int32_t i = 0; i < b->n_starts; i++) {
+        mvf_vector v = b->starts[i];
+        if (!is_inner(w, v)) {
+            list_edge_window(b, v);
+            continue;
+        }
+        uint32_t *at = b->at + b->n_candidates;
+        uint32_t first =
+            (uint32_t)(v.y - REACH - w->y_min) << 16 | (uint32_t)(v.x - REACH - w->x_min);
+        for (uint32_t k = 0; k < SIDE * SIDE; k++)
+            at[k] = first + (k / SIDE << 16) + k % SIDE;
+        b->n_candidates += SIDE * SIDE;
+    }
 }
 
 static mvf_match best_of(const hier_block *b, const uint32_t *costs)
