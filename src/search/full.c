@@ -29,6 +29,8 @@
 #define THIRD_FROM 24
 #define MANY 150
 #define MANY_IN_GROUP 10
+/* Below a block that bounds did not help, they are not tried but in each row of this many. */
+#define PROBE_ROWS 8
 
 typedef struct full_block {
     /* The reference is at the window's first candidate. */
@@ -40,6 +42,8 @@ typedef struct full_block {
     mvf_bound bounds[N_BOUNDS];
     mvf_groups groups;
     int32_t n_groups;
+    /* Bounds do not help, or are not worth a try. */
+    int is_hopeless;
     uint16_t sums[2 * MVF_MAX_CELLS];
 } full_block;
 
@@ -48,6 +52,8 @@ struct mvf_full_scratch {
     mvf_groups groups;
     uint32_t *room, *list;
     void *memory;
+    /* Of each column, whether the block above was hopeless. */
+    uint8_t *hopeless;
     full_block blocks[BATCH];
 };
 
@@ -63,6 +69,8 @@ typedef struct full_search {
     uint32_t exact[MVF_CELL_LEVELS][MVF_MAX_CELLS + 4];
     int32_t n_pending;
     uint32_t pending[MAX_PENDING];
+    /* Below the last row of the reference whose samples are summed. */
+    int32_t sums_end;
 } full_search;
 
 static int32_t least_of(int32_t a, int32_t b)
@@ -171,7 +179,7 @@ static void guess(full_search *s, full_block *b, const mvf_match *left, const mv
             try_later(s, b, starts[i].x, starts[i].y);
     }
     try_pending(s, b);
-    if (highest_useful(b) >= 0)
+    if (highest_useful(b) >= 0 && !b->is_hopeless)
         go_downhill(s, b);
 }
 
@@ -256,7 +264,7 @@ static int32_t count_candidates(const uint32_t *masks, int32_t n)
 }
 
 /* Whether the second bound drops less than half of some groups from the middle of the window. */
-static int is_hopeless(const full_search *s, const full_block *b)
+static int drops_little(const full_search *s, const full_block *b)
 {
     enum { MAX_SAMPLE = 32 };
     uint32_t at[MAX_SAMPLE + 16], mask[MAX_SAMPLE + 16];
@@ -331,13 +339,15 @@ static void compare_listed(full_search *s, full_block *b)
 static void second_bound(full_search *s, full_block *b)
 {
     ptrdiff_t stride_bytes = s->scratch->sums.stride_bytes;
-    int32_t hopeless = is_hopeless(s, b), left = 0;
-    if (!hopeless) {
+    int32_t left = 0;
+    b->is_hopeless = drops_little(s, b);
+    if (!b->is_hopeless) {
         b->n_groups =
             s->kernels->bound_groups(&b->bounds[1], stride_bytes, &b->groups, b->n_groups);
         left = count_candidates(b->groups.mask, b->n_groups);
     }
-    if (hopeless || left > window_width(b) * window_height(b) / 2) {
+    b->is_hopeless |= left > window_width(b) * window_height(b) / 2;
+    if (b->is_hopeless) {
         compare_all(s, b);
         b->n_groups = 0;
     }
@@ -371,7 +381,7 @@ static void search_batch(full_search *s, int32_t n)
             continue;
         if (b->best.cost == 0)
             shrink_window(s, b);
-        if (s->n_cells[0] == 0) {
+        if (b->is_hopeless || s->n_cells[0] == 0) {
             compare_all(s, b);
             continue;
         }
@@ -459,11 +469,25 @@ static int32_t start_batch(full_search *s, const mvf_match *row, const mvf_match
             set_size(s, x.size, y.size);
         }
         place_block(s, b, x.origin, y.origin);
+        b->is_hopeless = s->scratch->hopeless[col + n];
         const mvf_match *left = n ? &s->scratch->blocks[n - 1].best : col ? &row[col - 1] : NULL;
         int32_t n_above = above ? least_of(c->cols - col - n, 2) : 0;
         guess(s, b, left, above ? above + col + n : NULL, n_above);
     }
     return n;
+}
+
+/* The sums for a row of blocks, if one of them needs any. */
+static void make_sums(full_search *s, extent y)
+{
+    const mvf_full_config *c = s->config;
+    if (!memchr(s->scratch->hopeless, 0, (size_t)c->cols))
+        return;
+    /* Rows that were skipped stay out. */
+    if (y.origin - c->range_y > s->sums_end)
+        mvf_sums_begin(&s->scratch->sums, y.origin - c->range_y);
+    s->sums_end = y.origin + y.size + c->range_y;
+    mvf_sums_extend(&s->scratch->sums, s->kernels, s->reference, s->sums_end);
 }
 
 void mvf_full_search_rows(const mvf_full_config *config, const mvf_search_kernels *kernels,
@@ -476,17 +500,22 @@ void mvf_full_search_rows(const mvf_full_config *config, const mvf_search_kernel
                      .reference = reference,
                      .scratch = scratch};
     const mvf_match *above = NULL;
-    extent y = extent_of(config, row, config->step_y, config->block_h, config->height);
-    mvf_sums_begin(&scratch->sums, y.origin - config->range_y);
-    for (; row < row_end; row++) {
+    extent y;
+    s.sums_end = INT32_MIN;
+    memset(scratch->hopeless, 0, (size_t)config->cols);
+    for (int32_t i = 0; row < row_end; row++, i++) {
         mvf_match *line = matches + (ptrdiff_t)row * config->cols;
         y = extent_of(config, row, config->step_y, config->block_h, config->height);
-        mvf_sums_extend(&scratch->sums, kernels, reference, y.origin + y.size + config->range_y);
+        if (i % PROBE_ROWS == 0)
+            memset(scratch->hopeless, 0, (size_t)config->cols);
+        make_sums(&s, y);
         for (int32_t col = 0, n; col < config->cols; col += n) {
             n = start_batch(&s, line, above, col, y);
             search_batch(&s, n);
-            for (int32_t i = 0; i < n; i++)
-                line[col + i] = scratch->blocks[i].best;
+            for (int32_t k = 0; k < n; k++) {
+                line[col + k] = scratch->blocks[k].best;
+                scratch->hopeless[col + k] = (uint8_t)scratch->blocks[k].is_hopeless;
+            }
         }
         above = line;
     }
@@ -516,7 +545,9 @@ mvf_full_scratch *mvf_full_scratch_open(const mvf_full_config *config)
     int32_t n_rows = (config->rows_at_once - 1) * config->step_y + block_h + 2 * config->range_y;
     if (!scratch)
         return NULL;
-    if (mvf_sums_alloc(&scratch->sums, config->width, config->range_x, n_rows, config->bit_depth,
+    scratch->hopeless = mvf_alloc_array((size_t)config->cols, 1);
+    if (!scratch->hopeless ||
+        mvf_sums_alloc(&scratch->sums, config->width, config->range_x, n_rows, config->bit_depth,
                        level_for(block_w, block_h)) != MVF_OK ||
         !open_lists(scratch, config))
         mvf_full_scratch_close(&scratch);
@@ -530,6 +561,7 @@ void mvf_full_scratch_close(mvf_full_scratch **slot)
         return;
     mvf_sums_free(&scratch->sums);
     mvf_free_aligned(scratch->memory);
+    free(scratch->hopeless);
     free(scratch);
     *slot = NULL;
 }
