@@ -4,7 +4,7 @@
  *     bench_formats FORMAT [LEVEL [FIELDS.mvf]]
  *
  * Prepared fields (of the file, or made up: 1920 x 1080 px, 16 x 16 blocks) are written again and
- * again for about two seconds, into the current folder; completing the file counts.
+ * again for two seconds of the processor, into the current folder; completing the file counts.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -64,10 +64,10 @@ static int prepare(mvf_field **fields, const char *path)
     return n;
 }
 
-static double seconds(void)
+static double seconds(clockid_t which)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(which, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -91,8 +91,8 @@ int main(int argc, char **argv)
         return 1;
     size_t n_blocks = 0;
     int n_written = 0;
-    double start = seconds();
-    while (seconds() - start < 2) {
+    double start = seconds(CLOCK_MONOTONIC), busy = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    while (seconds(CLOCK_PROCESS_CPUTIME_ID) - busy < 2) {
         mvf_field *field = fields[n_written % n_fields];
         field->frame = field->pts = n_written++;
         field->time_base = (mvf_rational){1, 25};
@@ -103,12 +103,13 @@ int main(int argc, char **argv)
     }
     if (mvf_sink_close(&sink) != MVF_OK)
         return 1;
-    double spent = seconds() - start;
+    double spent = seconds(CLOCK_MONOTONIC) - start;
+    busy = seconds(CLOCK_PROCESS_CPUTIME_ID) - busy;
     struct stat info;
     double bytes = stat(path, &info) ? 0 : (double)info.st_size;
     unlink(path);
-    printf("%s: %.0f fields/s, %.2f bytes a block\n", argv[1], n_written / spent,
-           bytes / (double)n_blocks);
+    printf("%s: %.0f fields a second of one core (%.0f by the clock), %.2f bytes a block\n",
+           argv[1], n_written / busy, n_written / spent, bytes / (double)n_blocks);
     for (int i = 0; i < n_fields; i++)
         mvf_field_free(&fields[i]);
     return 0;
