@@ -212,6 +212,9 @@ static const search_case fixed_cases[] = {
     {61, 47, 8, 32, 8, 5, 3, 6, 2, MVF_EDGES_INSIDE, FILL_TEXTURE},
     {160, 96, 8, 16, 16, 0, 0, 32, 32, MVF_EDGES_CLAMP, FILL_NOISE},
     {160, 96, 8, 16, 16, 0, 0, 64, 32, MVF_EDGES_CLAMP, FILL_TEXTURE},
+    /* More rows than bounds are left out below blocks that they do not help. */
+    {40, 230, 8, 16, 16, 0, 0, 20, 12, MVF_EDGES_CLAMP, FILL_NOISE},
+    {52, 150, 10, 8, 8, 0, 0, 18, 9, MVF_EDGES_INSIDE, FILL_NOISE},
 };
 
 static search_case random_case(check_run *run)
