@@ -152,6 +152,10 @@ static void check_bounds(const twins *t)
         m = t->level.bound_groups(&b, 512, &groups[1], m);
         report(t, same_groups(&groups[0], &groups[1], n, m), "bound_groups", "");
         report(t, same_lists(t, &groups[0], n), "list_groups", "");
+        report(t,
+               t->c.count_candidates(groups[0].mask, n) ==
+                   t->level.count_candidates(groups[0].mask, n),
+               "count_candidates", "");
     }
 }
 

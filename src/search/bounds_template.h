@@ -215,3 +215,11 @@ static int32_t FN(bound_groups)(const mvf_bound *b, ptrdiff_t stride_bytes,
     }
     return drop_empty(groups, n);
 }
+
+static int32_t FN(count_candidates)(const uint32_t *masks, int32_t n)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++)
+        count += __builtin_popcount(masks[i]);
+    return count;
+}

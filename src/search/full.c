@@ -255,14 +255,6 @@ static int32_t window_height(const full_block *b)
     return b->window.y_max - b->window.y_min + 1;
 }
 
-static int32_t count_candidates(const uint32_t *masks, int32_t n)
-{
-    int32_t count = 0;
-    for (int32_t i = 0; i < n; i++)
-        count += __builtin_popcount(masks[i]);
-    return count;
-}
-
 /* Whether the second bound drops less than half of some groups from the middle of the window. */
 static int drops_little(const full_search *s, const full_block *b)
 {
@@ -275,9 +267,9 @@ static int drops_little(const full_search *s, const full_block *b)
         return 0;
     memcpy(at, b->groups.at + b->n_groups / 3, (size_t)n * sizeof *at);
     memcpy(mask, b->groups.mask + b->n_groups / 3, (size_t)n * sizeof *mask);
-    int32_t before = count_candidates(mask, n), full = n * MVF_GROUP;
+    int32_t before = s->kernels->count_candidates(mask, n), full = n * MVF_GROUP;
     n = s->kernels->bound_groups(&b->bounds[1], s->scratch->sums.stride_bytes, &sample, n);
-    return before > full / 2 && 2 * count_candidates(mask, n) > before;
+    return before > full / 2 && 2 * s->kernels->count_candidates(mask, n) > before;
 }
 
 /* What the bounds leave. */
@@ -344,7 +336,7 @@ static void second_bound(full_search *s, full_block *b)
     if (!b->is_hopeless) {
         b->n_groups =
             s->kernels->bound_groups(&b->bounds[1], stride_bytes, &b->groups, b->n_groups);
-        left = count_candidates(b->groups.mask, b->n_groups);
+        left = s->kernels->count_candidates(b->groups.mask, b->n_groups);
     }
     b->is_hopeless |= left > window_width(b) * window_height(b) / 2;
     if (b->is_hopeless) {

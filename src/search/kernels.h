@@ -91,6 +91,8 @@ typedef struct mvf_search_kernels {
     /* The same for n listed groups, in place. */
     int32_t (*bound_groups)(const mvf_bound *bound, ptrdiff_t stride_bytes,
                             const mvf_groups *groups, int32_t n);
+    /* How many candidates n masks hold. */
+    int32_t (*count_candidates)(const uint32_t *masks, int32_t n);
     /* The single candidates of groups from *next on; returns their number. */
     int32_t (*list_groups)(const mvf_groups *groups, int32_t *next, int32_t n, uint32_t *at);
     /* The sums of the cells of 4 x 4 that fit, in raster order; room for 4 more. */

@@ -282,6 +282,7 @@ void mvf_search_kernels_init_avx2(mvf_search_kernels *kernels, int32_t sample_by
     kernels->sad_list[MVF_WIDTH_64] = wide ? sad_list_64_16 : sad_list_64_8;
     kernels->bound_window = bound_window_avx2;
     kernels->bound_groups = bound_groups_avx2;
+    kernels->count_candidates = count_candidates_avx2;
     kernels->list_groups = list_groups_avx2;
     kernels->columns_add = wide ? columns_add_16 : columns_add_8;
     kernels->columns_slide = wide ? columns_slide_16 : columns_slide_8;

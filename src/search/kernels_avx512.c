@@ -435,6 +435,7 @@ void mvf_search_kernels_init_avx512(mvf_search_kernels *kernels, int32_t sample_
 {
     kernels->bound_window = bound_window_avx512;
     kernels->bound_groups = bound_groups_avx512;
+    kernels->count_candidates = count_candidates_avx512;
     kernels->list_groups = list_groups_avx512;
     kernels->sums_merge = sums_merge_avx512;
     if (sample_bytes == 2)

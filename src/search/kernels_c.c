@@ -81,6 +81,14 @@ static int32_t bound_groups_c(const mvf_bound *b, ptrdiff_t stride, const mvf_gr
     return left;
 }
 
+static int32_t count_candidates_c(const uint32_t *masks, int32_t n)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++)
+        count += bit_count(masks[i]);
+    return count;
+}
+
 static int32_t list_groups_c(const mvf_groups *groups, int32_t *next, int32_t n, uint32_t *at)
 {
     int32_t count = 0, i = *next;
@@ -125,6 +133,7 @@ void mvf_search_kernels_init_c(mvf_search_kernels *kernels, int32_t sample_bytes
     kernels->dense = MVF_GROUP;
     kernels->bound_window = bound_window_c;
     kernels->bound_groups = bound_groups_c;
+    kernels->count_candidates = count_candidates_c;
     kernels->list_groups = list_groups_c;
     kernels->cell_sums = wide ? cell_sums_16_c : cell_sums_8_c;
     kernels->columns_add = wide ? columns_add_16_c : columns_add_8_c;

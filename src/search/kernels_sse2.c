@@ -274,6 +274,7 @@ void mvf_search_kernels_init_sse2(mvf_search_kernels *kernels, int32_t sample_by
     memcpy(kernels->sad_list, sad_lists[wide], sizeof sad_lists[wide]);
     kernels->bound_window = bound_window_sse2;
     kernels->bound_groups = bound_groups_sse2;
+    kernels->count_candidates = count_candidates_sse2;
     kernels->list_groups = list_groups_sse2;
     kernels->columns_add = wide ? columns_add_16 : columns_add_8;
     kernels->columns_slide = wide ? columns_slide_16 : columns_slide_8;
