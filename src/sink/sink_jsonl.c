@@ -7,7 +7,7 @@
 #include "sink/text.h"
 
 /* Room for one block, and for what stands before the blocks without the references. */
-#define BLOCK_BYTES (16 * MVF_TEXT_NUMBER)
+#define BLOCK_BYTES (18 * MVF_TEXT_NUMBER)
 #define FRAME_BYTES 2048
 #define BUFFER_BYTES (1 << 16)
 
@@ -103,6 +103,15 @@ static char *put_vector(char *to, const mvf_field *field, const mvf_block *block
     return to;
 }
 
+/* What a method that rates its vectors adds to a block. */
+static char *put_rating(char *to, const mvf_block *block, uint8_t confidence)
+{
+    to = put_member(to - 1, ",", confidence);
+    to = put_member(to, ",", block->flags);
+    *to++ = ']';
+    return to;
+}
+
 static char *put_block(char *to, const mvf_field *field, const mvf_block *block)
 {
     int64_t reference = block->ref < 0 ? MVF_NO_FRAME : field->references[block->ref].frame;
@@ -148,6 +157,8 @@ static mvf_status write_blocks(mvf_sink *sink, const mvf_field *field)
         if (i)
             *state->to++ = ',';
         state->to = put_block(state->to, field, &field->blocks[i]);
+        if (field->confidence)
+            state->to = put_rating(state->to, &field->blocks[i], field->confidence[i]);
     }
     return MVF_OK;
 }
@@ -160,9 +171,12 @@ static mvf_status write_line(mvf_sink *sink, const mvf_field *field)
     state->to = put_picture_members(state->to, field);
     state->to = put_grid_member(state->to, &field->grid);
     MVF_TRY(write_references(sink, field));
-    state->to = mvf_text_string(
-        state->to, ",\"columns\":[\"dir\",\"ref\",\"x\",\"y\",\"w\",\"h\",\"mv_x\",\"mv_y\","
-                   "\"cost\"],\"blocks\":[");
+    state->to =
+        mvf_text_string(state->to, ",\"columns\":[\"dir\",\"ref\",\"x\",\"y\",\"w\",\"h\",\"mv_x\","
+                                   "\"mv_y\",\"cost\"");
+    if (field->confidence)
+        state->to = mvf_text_string(state->to, ",\"confidence\",\"flags\"");
+    state->to = mvf_text_string(state->to, "],\"blocks\":[");
     MVF_TRY(write_blocks(sink, field));
     MVF_TRY(make_room(sink, BLOCK_BYTES));
     state->to = mvf_text_string(state->to, "]}\n");

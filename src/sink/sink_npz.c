@@ -15,10 +15,10 @@
 #include "sink/zip.h"
 
 /* One block as the structured array holds it. */
-#define RECORD_BYTES 26
+#define RECORD_BYTES 27
 #define RECORD_DESCR                                                                              \
     "[('x', '<i4'), ('y', '<i4'), ('w', '<u2'), ('h', '<u2'), ('mv_x', '<i2'), ('mv_y', '<i2'), " \
-    "('cost', '<u4'), ('ref', '<i4'), ('dir', '|i1'), ('flags', '|u1')]"
+    "('cost', '<u4'), ('ref', '<i4'), ('dir', '|i1'), ('flags', '|u1'), ('confidence', '|u1')]"
 #define MISSING_MV INT16_MIN
 #define MISSING_COST UINT32_MAX
 #define META_BYTES 2048
@@ -32,6 +32,8 @@ typedef struct npz_field {
 typedef struct npz_state {
     npz_field *fields;
     size_t n_fields, capacity;
+    /* Whether any field has a confidence for its blocks. */
+    int has_confidence;
     /* The records of all blocks; their number is known only at the end, and every array of the
      * archive needs all of them. */
     FILE *scratch;
@@ -58,6 +60,8 @@ static const grid_array grid_arrays[] = {
     {"ref.npy", "'<i4'", 20, 4, 1, {0xff, 0xff, 0xff, 0xff}},
     {"block_flags.npy", "'|u1'", 25, 1, 1, {0}},
 };
+/* Where the search rates its vectors. */
+static const grid_array confidence_array = {"confidence.npy", "'|u1'", 26, 1, 1, {0}};
 
 static mvf_status scratch_fail(mvf_sink *sink)
 {
@@ -78,8 +82,9 @@ static int32_t reference_frame(const mvf_field *field, const mvf_block *block)
     return frame < 0 || frame > INT32_MAX ? -1 : (int32_t)frame;
 }
 
-static void put_record(uint8_t *to, const mvf_field *field, const mvf_block *block)
+static void put_record(uint8_t *to, const mvf_field *field, size_t index)
 {
+    const mvf_block *block = &field->blocks[index];
     int has_cost = block->dir && field->source != MVF_VECTORS_CODEC;
     to = mvf_put_le(to, (uint32_t)block->x, 4);
     to = mvf_put_le(to, (uint32_t)block->y, 4);
@@ -90,7 +95,8 @@ static void put_record(uint8_t *to, const mvf_field *field, const mvf_block *blo
     to = mvf_put_le(to, has_cost ? block->cost : MISSING_COST, 4);
     to = mvf_put_le(to, (uint32_t)reference_frame(field, block), 4);
     to = mvf_put_le(to, (uint8_t)block->dir, 1);
-    mvf_put_le(to, block->flags, 1);
+    to = mvf_put_le(to, block->flags, 1);
+    mvf_put_le(to, field->confidence ? field->confidence[index] : 0, 1);
 }
 
 static mvf_status grow(void **array, size_t *capacity, size_t wanted, size_t item_bytes)
@@ -117,7 +123,8 @@ static mvf_status keep_field(mvf_sink *sink, const mvf_field *field)
     state->row = row;
     MVF_TRY(status);
     for (size_t i = 0; i < field->n_blocks; i++)
-        put_record(state->row + i * RECORD_BYTES, field, &field->blocks[i]);
+        put_record(state->row + i * RECORD_BYTES, field, i);
+    state->has_confidence |= field->confidence != NULL;
     if (fwrite(state->row, RECORD_BYTES, field->n_blocks, state->scratch) != field->n_blocks)
         return scratch_fail(sink);
     state->fields[state->n_fields++] = (npz_field){*field, state->n_blocks};
@@ -192,7 +199,7 @@ static mvf_status write_grid_arrays(mvf_sink *sink, const mvf_grid *grid)
     MVF_TRY(status);
     for (size_t i = 0; i < sizeof grid_arrays / sizeof grid_arrays[0]; i++)
         MVF_TRY(write_grid_array(sink, grid, &grid_arrays[i]));
-    return MVF_OK;
+    return state->has_confidence ? write_grid_array(sink, grid, &confidence_array) : MVF_OK;
 }
 
 static mvf_status write_block_arrays(mvf_sink *sink)
