@@ -518,6 +518,7 @@ static const option_spec specs[] = {
     {"log-level", "LEVEL", ALL_COMMANDS, set_log_level, "error, warning, info or debug [info]"},
 };
 #define N_SPECS ((int)(sizeof specs / sizeof specs[0]))
+_Static_assert(sizeof specs / sizeof specs[0] <= 64, "cli_options.given has a bit for each");
 /* One bit each in cli_options.given. */
 static_assert(N_SPECS <= 64, "too many options");
 

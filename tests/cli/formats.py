@@ -96,6 +96,18 @@ def check_blocks():
             assert (part[c] / z["mv_scale"][i] == [float(r[c]) for r in frame]).all()
 
 
+def check_opencv():
+    import cv2
+
+    mv = np.load("a.npy")
+    for k in range(1, FRAMES):
+        wanted = np.repeat(np.repeat(mv[k] / 4, 16, 0), 16, 1)[:H, :W]
+        assert (cv2.readOpticalFlow(f"flow-{k:06d}.flo") == wanted).all()
+        # OpenCV has the channels the other way round.
+        kitti = cv2.imread(f"flow-{k:06d}.png", cv2.IMREAD_ANYDEPTH | cv2.IMREAD_COLOR)[:, :, ::-1]
+        assert ((kitti[:, :, :2].astype(float) - 32768) / 64 == wanted).all()
+
+
 os.chdir(sys.argv[2])
 if sys.argv[1] == "grid":
     mv = np.load("a.npy")
@@ -104,6 +116,8 @@ if sys.argv[1] == "grid":
     check_jsonl()
     check_flow()
     check_yuview()
+elif sys.argv[1] == "opencv":
+    check_opencv()
 elif sys.argv[1] == "deflated":
     check_npz("z.npz")
     assert os.path.getsize("z.npz") < os.path.getsize("a.npz")
