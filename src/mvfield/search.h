@@ -29,7 +29,12 @@ typedef enum mvf_backend {
     /* CUDA where a device can be used, else the CPU, with one message that says why. */
     MVF_BACKEND_AUTO = 0,
     MVF_BACKEND_CPU = 1,
-    /* CUDA, or an error. */
+    /*
+     * CUDA, or an error. CUDA serves method full with metric sad on any grid, all of the sub-sample
+     * refinement, square partitions of blocks from 16 px down to 8 px or more, with them lambda
+     * without predictors and without a table, and merge best. For the rest the CPU is needed
+     * (MVF_ERROR_UNSUPPORTED names the option), which is what auto takes then.
+     */
     MVF_BACKEND_CUDA = 2
 } mvf_backend;
 
@@ -242,7 +247,9 @@ typedef struct mvf_searcher mvf_searcher;
  * Opens a searcher for luma planes of width x height px (1 to MVF_MAX_DIMENSION) and `bit_depth`
  * bits (8 to 16). Takes a copy of the options. On failure *searcher is NULL:
  * MVF_ERROR_ARGUMENT (the message names the option and its range), MVF_ERROR_MEMORY,
- * MVF_ERROR_NO_DEVICE and MVF_ERROR_DEVICE (backend cuda only; with auto the CPU takes over).
+ * MVF_ERROR_UNSUPPORTED (metric ssd where it does not fit a cost; backend cuda, an option that it
+ * does not serve), MVF_ERROR_NO_DEVICE and MVF_ERROR_DEVICE (backend cuda only; with auto the CPU
+ * takes over).
  */
 MVF_API mvf_status mvf_searcher_open(mvf_searcher **searcher, const mvf_options *options,
                                      int32_t width, int32_t height, int32_t bit_depth);
@@ -281,7 +288,11 @@ typedef struct mvf_guides {
 
 MVF_API void mvf_guides_init(mvf_guides *guides);
 
-/* As mvf_searcher_submit(), with guides; MVF_ERROR_ARGUMENT if they do not fit. */
+/*
+ * As mvf_searcher_submit(), with guides (NULL: none); MVF_ERROR_ARGUMENT if they do not fit. CUDA
+ * does not serve predictors with a lambda: MVF_ERROR_UNSUPPORTED with backend cuda, while auto goes
+ * on on the CPU from there on.
+ */
 MVF_API mvf_status mvf_searcher_submit_guided(mvf_searcher *searcher, const mvf_picture *current,
                                               const mvf_picture *references, size_t n_references,
                                               const mvf_guides *guides, void *opaque);
