@@ -1,4 +1,4 @@
-EXTRA_DIST += samples/debian-packages.sh samples/quickstart.sh samples/media/README.md \
+EXTRA_DIST += samples/pictures.sh samples/debian-packages.sh samples/quickstart.sh samples/media/README.md \
 	samples/media/street-540p.mp4
 
 # Small programs on the public API, as a user would build them.
@@ -19,3 +19,6 @@ endif
 endif
 
 EXTRA_DIST += samples/python/mvf.py samples/python/mvfield.py samples/python/plot_field.py
+
+EXTRA_DIST += doc/pictures/arrows.jpg doc/pictures/cost.jpg doc/pictures/difference.jpg \
+	doc/pictures/grid.jpg doc/pictures/partitions.jpg doc/pictures/side.jpg doc/pictures/wheel.jpg

@@ -17,7 +17,7 @@ tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
 
 dist_check_SCRIPTS = tests/check_kernels_cuda.sh tests/kernel_report.sh
 TESTS += tests/check_kernels $(dist_check_SCRIPTS)
-EXTRA_DIST += tests/run.sh
+EXTRA_DIST += tests/run.sh tests/bench_overlay.sh
 
 # Unit tests of the core.
 if HAVE_CMOCKA
@@ -79,6 +79,10 @@ endif
 
 # Unit tests of drawing and video.
 if HAVE_FFMPEG
+check_PROGRAMS += tests/bench_draw
+tests_bench_draw_SOURCES = tests/bench_draw.c
+tests_bench_draw_LDADD = \
+	src/libmvf_video_internal.la src/libmvfield.la $(FFMPEG_LIBS) $(TEXT_LIBS)
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/draw tests/unit/source
 TESTS += tests/unit/draw tests/unit/source

@@ -479,7 +479,8 @@ static const option_spec specs[] = {
     {"merge", "HOW", SEARCHES, set_merge,
      "with both references: none, best (of the two) or average (where better) [none]"},
     {"draw", "MODES", DRAWS, draw_set_modes,
-     "arrows, wheel, cost, grid, partitions, difference; several with commas; none [arrows]"},
+     "arrows, wheel, cost, grid, partitions, difference; several with commas; or none, which "
+     "searches nothing [arrows]"},
     {"against", "WHAT", DRAWS, draw_set_against,
      "what difference compares with: an mvf file, codec or search"},
     {"scale", "N", DRAWS, draw_set_scale, "arrows N times as long as the motion [1]"},

@@ -111,6 +111,10 @@ mvf_status overlay_open(overlay_run *run, const cli_options *options)
     /* With both kinds of vectors, the search drives and the codec's come along. */
     if (is_search(options->against))
         run->options.vectors = VECTORS_SEARCH;
+    /* Without drawing and plots, nobody looks at the fields: that of the codec costs nothing when
+     * the decoder was not asked for vectors. */
+    if (!options->overlay.draw && !run->watch)
+        run->options.vectors = VECTORS_CODEC;
     mvf_status status = choose_max_motion(options, &overlay_options.max_motion_px);
     if (status == MVF_OK)
         status = run_open_source(&run->source, options, 1);

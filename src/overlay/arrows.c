@@ -10,8 +10,8 @@
 
 #define N_SLOTS 8192
 #define MAX_CACHE_BYTES (24 << 20)
-/* Motion is drawn to a quarter px up to this length and to whole px beyond, which the eye cannot
- * tell apart and the cache can. */
+/* Motion is drawn to a quarter px up to this length, then to whole px, and from four times as much
+ * on to 1/32 of its power of two: steps that the eye cannot tell apart and the cache can. */
 #define EXACT_PX 8
 /* Codec vectors may lie anywhere; nothing that far out can be seen. */
 #define MAX_POSITION (1 << 20)
@@ -156,9 +156,21 @@ static int32_t quarters(int32_t mv, double px_per_unit)
     return (int32_t)lrint(4 * mv * px_per_unit);
 }
 
-static int32_t to_whole_px(int32_t motion_quarters)
+static int32_t round_to(int32_t value, int32_t step)
 {
-    return (motion_quarters + 2) & ~3;
+    return (value + (value < 0 ? -step : step) / 2) / step * step;
+}
+
+/* By one step for both parts, so that directions stay as they are. */
+static void round_motion(arrow_entry *wanted)
+{
+    int32_t x = abs(wanted->motion_x), y = abs(wanted->motion_y), most = x > y ? x : y, step = 4;
+    if (most <= 4 * EXACT_PX)
+        return;
+    while (most > 32 * step)
+        step *= 2;
+    wanted->motion_x = round_to(wanted->motion_x, step);
+    wanted->motion_y = round_to(wanted->motion_y, step);
 }
 
 /* Content moved from the reference to the current frame, so against the vector for a past
@@ -171,10 +183,7 @@ static mvf_status draw_block(mvf_arrows *arrows, const mvf_canvas *canvas, const
     arrow_entry wanted = {.motion_x = sign * quarters(block->mv_x, px_per_unit),
                           .motion_y = sign * quarters(block->mv_y, px_per_unit),
                           .is_future = block->dir > 0};
-    if (abs(wanted.motion_x) > 4 * EXACT_PX || abs(wanted.motion_y) > 4 * EXACT_PX) {
-        wanted.motion_x = to_whole_px(wanted.motion_x);
-        wanted.motion_y = to_whole_px(wanted.motion_y);
-    }
+    round_motion(&wanted);
     if (block->dir > 0) {
         x += (int32_t)lrint(block->mv_x * px_per_unit);
         y += (int32_t)lrint(block->mv_y * px_per_unit);

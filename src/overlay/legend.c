@@ -15,6 +15,8 @@ typedef struct legend_page {
     const mvf_drawing_style *style;
     mvf_text *text;
     int32_t unit, line;
+    /* Of the wheel and of scales. */
+    int32_t size;
     int32_t x, y, width;
 } legend_page;
 
@@ -54,7 +56,7 @@ static void turn_back(int32_t rotation, double *x, double *y)
 
 static void add_wheel(legend_page *page)
 {
-    int32_t size = 6 * page->unit;
+    int32_t size = page->size;
     double radius = 0.5 * size;
     for (int32_t row = 0; page->image && row < size; row++)
         for (int32_t col = 0; col < size; col++) {
@@ -75,7 +77,7 @@ static void add_wheel(legend_page *page)
 static void add_bar(legend_page *page)
 {
     double scale = page->style->arrow_scale, motion = 1;
-    int32_t most = 6 * page->unit, thick = page->unit / 8 + 1;
+    int32_t most = page->size, thick = page->unit / 8 + 1;
     while (2 * motion * scale <= most)
         motion *= 2;
     while (motion * scale > most)
@@ -95,7 +97,7 @@ static void add_bar(legend_page *page)
 static void add_scale(legend_page *page, void (*colour)(double share, double rgb[3]),
                       const char *before, double most, const char *after)
 {
-    int32_t size = 6 * page->unit;
+    int32_t size = page->size;
     for (int32_t col = 0; page->image && col < size; col++) {
         double rgb[3];
         colour((col + 0.5) / size, rgb);
@@ -145,6 +147,7 @@ mvf_status mvf_legend_make(mvf_image *legend, const mvf_drawing_style *style, mv
     legend_page page = {.style = style,
                         .text = text,
                         .unit = text_px,
+                        .size = text_px > 12 ? 6 * text_px : 4 * text_px,
                         .line = text ? mvf_text_line_height(text) : 0};
     add_parts(&page);
     if (!page.y)

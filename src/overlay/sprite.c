@@ -20,10 +20,19 @@ typedef struct point {
     float x, y;
 } point;
 
+/* From `from` on by `by`; `share` is 1 / length^2, or 0. */
+typedef struct segment {
+    point from, by;
+    float share;
+} segment;
+
 /* A line with round ends and, for an arrow, a triangle whose tip is its end. */
 typedef struct shape {
     point tail, neck;
     point head[3];
+    segment line, sides[3];
+    /* Outside of this box the head changes nothing. */
+    float head_min_x, head_max_x, head_min_y, head_max_y;
     int32_t has_head;
     float radius, outline;
     /* Of the covered area, outline and antialiasing included. */
@@ -60,31 +69,53 @@ static float clamp01(float value)
     return value < 0 ? 0 : value > 1 ? 1 : value;
 }
 
-static float distance_to_segment(point p, point a, point b)
+static inline float smaller(float a, float b)
 {
-    float dx = b.x - a.x, dy = b.y - a.y;
-    float length2 = dx * dx + dy * dy;
-    float t = length2 > 0 ? clamp01(((p.x - a.x) * dx + (p.y - a.y) * dy) / length2) : 0;
-    return hypotf(p.x - a.x - t * dx, p.y - a.y - t * dy);
+    return a < b ? a : b;
+}
+
+static inline float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+static segment segment_between(point a, point b)
+{
+    segment s = {.from = a, .by = {b.x - a.x, b.y - a.y}};
+    float length2 = s.by.x * s.by.x + s.by.y * s.by.y;
+    s.share = length2 > 0 ? 1 / length2 : 0;
+    return s;
+}
+
+static inline float distance2_to_segment(point p, const segment *s)
+{
+    float x = p.x - s->from.x, y = p.y - s->from.y;
+    float t = clamp01((x * s->by.x + y * s->by.y) * s->share);
+    x -= t * s->by.x;
+    y -= t * s->by.y;
+    return x * x + y * y;
 }
 
 /* Negative inside. */
-static float distance_to_triangle(point p, const point corner[3])
+static float distance_to_head(point p, const shape *s)
 {
-    float nearest = INFINITY;
+    float nearest2 = INFINITY;
     int n_left = 0;
     for (int i = 0; i < 3; i++) {
-        point a = corner[i], b = corner[(i + 1) % 3];
-        nearest = fminf(nearest, distance_to_segment(p, a, b));
-        n_left += (b.x - a.x) * (p.y - a.y) - (b.y - a.y) * (p.x - a.x) >= 0;
+        const segment *side = &s->sides[i];
+        nearest2 = smaller(nearest2, distance2_to_segment(p, side));
+        n_left += side->by.x * (p.y - side->from.y) - side->by.y * (p.x - side->from.x) >= 0;
     }
-    return n_left == 3 || n_left == 0 ? -nearest : nearest;
+    return n_left == 3 || n_left == 0 ? -sqrtf(nearest2) : sqrtf(nearest2);
 }
 
-static float distance_to_shape(const shape *s, point p)
+static inline float distance_to_shape(const shape *s, point p)
 {
-    float distance = distance_to_segment(p, s->tail, s->neck) - s->radius;
-    return s->has_head ? fminf(distance, distance_to_triangle(p, s->head)) : distance;
+    float distance = sqrtf(distance2_to_segment(p, &s->line)) - s->radius;
+    if (!s->has_head || p.x < s->head_min_x || p.x > s->head_max_x || p.y < s->head_min_y ||
+        p.y > s->head_max_y)
+        return distance;
+    return smaller(distance, distance_to_head(p, s));
 }
 
 /* The arrow's proportions: the head grows with the line and takes at most 60 % of the length. */
@@ -116,11 +147,20 @@ static void shape_dot(shape *s, const mvf_sprite_style *style)
 
 static void bound_shape(shape *s)
 {
-    s->min_y = fminf(s->tail.y, s->neck.y);
-    s->max_y = fmaxf(s->tail.y, s->neck.y);
+    float margin = s->outline + 1;
+    s->line = segment_between(s->tail, s->neck);
+    s->min_y = smaller(s->tail.y, s->neck.y);
+    s->max_y = larger(s->tail.y, s->neck.y);
+    s->head_min_x = s->head_min_y = INFINITY;
+    s->head_max_x = s->head_max_y = -INFINITY;
     for (int i = 0; s->has_head && i < 3; i++) {
-        s->min_y = fminf(s->min_y, s->head[i].y);
-        s->max_y = fmaxf(s->max_y, s->head[i].y);
+        s->sides[i] = segment_between(s->head[i], s->head[(i + 1) % 3]);
+        s->head_min_x = smaller(s->head_min_x, s->head[i].x - margin);
+        s->head_max_x = larger(s->head_max_x, s->head[i].x + margin);
+        s->head_min_y = smaller(s->head_min_y, s->head[i].y - margin);
+        s->head_max_y = larger(s->head_max_y, s->head[i].y + margin);
+        s->min_y = smaller(s->min_y, s->head[i].y);
+        s->max_y = larger(s->max_y, s->head[i].y);
     }
     s->min_y -= reach(s);
     s->max_y += reach(s);
@@ -133,8 +173,8 @@ static void widen(float *min_x, float *max_x, point a, point b, float y, float r
     if (fabsf(b.y - a.y) > 1e-6f) {
         float first = (y - reach_px - a.y) / (b.y - a.y);
         float second = (y + reach_px - a.y) / (b.y - a.y);
-        t[0] = fmaxf(0, fminf(first, second));
-        t[1] = fminf(1, fmaxf(first, second));
+        t[0] = larger(0, smaller(first, second));
+        t[1] = smaller(1, larger(first, second));
     } else if (fabsf(y - a.y) > reach_px) {
         return;
     }
@@ -142,8 +182,8 @@ static void widen(float *min_x, float *max_x, point a, point b, float y, float r
         return;
     for (int i = 0; i < 2; i++) {
         float x = a.x + t[i] * (b.x - a.x);
-        *min_x = fminf(*min_x, x - reach_px);
-        *max_x = fmaxf(*max_x, x + reach_px);
+        *min_x = smaller(*min_x, x - reach_px);
+        *max_x = larger(*max_x, x + reach_px);
     }
 }
 
@@ -261,7 +301,7 @@ static void cover_chroma(builder *b, int32_t phase_x)
     for (int32_t i = 0; i < b->row_n; i++) {
         int32_t at = ((b->row_x + i + phase_x) >> shift) - b->chroma_x;
         for (int k = 0; k < 2; k++)
-            b->chroma_row[k][at] = fmaxf(b->chroma_row[k][at], b->row[k][i]);
+            b->chroma_row[k][at] = larger(b->chroma_row[k][at], b->row[k][i]);
     }
 }
 
