@@ -36,6 +36,8 @@ src_libmvf_internal_la_SOURCES += \
 	src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/predict.c \
 	src/search/refine.c src/search/refine.h src/search/subpel.c src/search/subpel_rule.h \
 	src/search/subpel_template.h
+# Work on fields.
+src_libmvf_internal_la_SOURCES += src/filter/median.c
 # True motion.
 src_libmvf_internal_la_SOURCES += \
 	src/search/engine_truemotion.c src/search/truemotion.c src/search/truemotion.h \

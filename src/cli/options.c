@@ -303,6 +303,14 @@ static const char *set_merge(cli_options *options, const char *value)
     return index < 0 ? "none, best or average" : NULL;
 }
 
+static const char *set_smooth(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"none", "median", NULL};
+    int index = find_name(names, value);
+    options->smooth = index > 0;
+    return index < 0 ? "none or median" : NULL;
+}
+
 static const char *set_reference(cli_options *options, const char *value)
 {
     static const char *const names[] = {"previous", "next", "both", NULL};
@@ -476,6 +484,8 @@ static const option_spec specs[] = {
     {"leaf-cost", "N", SEARCHES, set_leaf_cost, "what a block of the tree costs besides its J [0]"},
     {"reference", "WHICH", SEARCHES, set_reference,
      "predict each frame from its previous, next or both frames [previous]"},
+    {"smooth", "HOW", SEARCHES, set_smooth,
+     "none, or median: each block takes the vector median of the 3x3 blocks round it [none]"},
     {"merge", "HOW", SEARCHES, set_merge,
      "with both references: none, best (of the two) or average (where better) [none]"},
     {"draw", "MODES", DRAWS, draw_set_modes,
@@ -693,6 +703,10 @@ static parse_result check_encoder_options(const cli_options *options)
         return usage_error("--leaf-cost has no effect with --partition-output all");
     if (options->reference != REFERENCE_BOTH && was_given(options, "merge"))
         return usage_error("--merge has no effect without --reference both");
+    if (options->smooth && (options->search.partitions != MVF_PARTITIONS_FIXED ||
+                            options->search.merge == MVF_MERGE_AVERAGE))
+        return usage_error("--smooth median needs blocks on a grid: it does not go with "
+                           "--partitions square or rect, nor with --merge average");
     if (was_given(options, "lambda") && was_given(options, "qp"))
         return usage_error("--lambda and --qp both set lambda: give one of them");
     return PARSE_RUN;
@@ -719,7 +733,8 @@ static parse_result check_truemotion_options(const cli_options *options)
 {
     static const char *const others[] = {
         "block",  "range", "edges", "subpel",    "filter",     "refine-metric", "metric",
-        "lambda", "qp",    "merge", "leaf-cost", "partitions", "partition-min", "partition-output"};
+        "lambda", "qp",    "merge", "leaf-cost", "partitions", "partition-min", "partition-output",
+        "smooth"};
     if (options->search.method != MVF_METHOD_TRUEMOTION)
         return was_given(options, "effort")
                    ? usage_error("--effort has no effect without --method truemotion")

@@ -31,7 +31,9 @@ enum {
      * is that of the surroundings. */
     MVF_BLOCK_OCCLUDED = 1 << 2,
     /* Method truemotion: the block has no texture to match; its surroundings decide. */
-    MVF_BLOCK_FLAT = 1 << 3
+    MVF_BLOCK_FLAT = 1 << 3,
+    /* mvf_field_smooth() gave the block another one's vector; its cost is that of its own. */
+    MVF_BLOCK_SMOOTHED = 1 << 4
 };
 
 /* Field flags. */
@@ -123,6 +125,15 @@ MVF_API mvf_status mvf_field_alloc(mvf_field **field, size_t n_references, size_
 
 /* Frees *field and sets it to NULL; does nothing for NULL. */
 MVF_API void mvf_field_free(mvf_field **field);
+
+/*
+ * Gives each block the vector median of the 3 x 3 blocks round it, of those in the grid that have a
+ * vector to the same reference: the vector whose distances |x| + |y| to the others have the
+ * smallest sum; among equals the block's own, then the first in raster order. All medians are of
+ * the vectors before the call. A block whose vector changes is flagged and keeps its cost.
+ * MVF_ERROR_UNSUPPORTED: the blocks follow no grid; MVF_ERROR_MEMORY. The field is as it was then.
+ */
+MVF_API mvf_status mvf_field_smooth(mvf_field *field);
 
 /* Sums over the blocks that have a vector. */
 typedef struct mvf_field_statistics {

@@ -105,6 +105,64 @@ static void test_record_parts(void **state)
     assert_memory_equal(bytes, wanted_block, sizeof wanted_block);
 }
 
+/* A median in the order of the header, over all pairs of blocks. */
+static mvf_vector naive_median(const mvf_field *field, const mvf_block *blocks, int at)
+{
+    int best_sum = INT32_MAX, cols = field->grid.cols;
+    mvf_vector best = {0, 0};
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < 4 * 3; i++) {
+            int sum = 0;
+            if (abs(i % cols - at % cols) > 1 || abs(i / cols - at / cols) > 1 || !blocks[i].dir ||
+                (i == at) == pass || blocks[i].ref != blocks[at].ref)
+                continue;
+            for (int j = 0; j < 4 * 3; j++)
+                if (abs(j % cols - at % cols) <= 1 && abs(j / cols - at / cols) <= 1 &&
+                    blocks[j].dir && blocks[j].ref == blocks[at].ref)
+                    sum +=
+                        abs(blocks[i].mv_x - blocks[j].mv_x) + abs(blocks[i].mv_y - blocks[j].mv_y);
+            if (sum < best_sum) {
+                best_sum = sum;
+                best = (mvf_vector){blocks[i].mv_x, blocks[i].mv_y};
+            }
+        }
+    return best;
+}
+
+static void test_smooth(void **state)
+{
+    mvf_field *field;
+    mvf_block before[24];
+    (void)state;
+    srand(7);
+    for (int repeat = 0; repeat < 50; repeat++) {
+        assert_int_equal(mvf_field_alloc(&field, 2, 24), MVF_OK);
+        field->grid = (mvf_grid){16, 16, 16, 16, 4, 3};
+        for (int i = 0; i < 24; i++)
+            field->blocks[i] = (mvf_block){.mv_x = (int16_t)(rand() % 9),
+                                           .mv_y = (int16_t)(rand() % 9),
+                                           .dir = (int8_t) - (rand() % 8 != 0),
+                                           .ref = (int16_t)(rand() % 5 == 0)};
+        memcpy(before, field->blocks, sizeof before);
+        assert_int_equal(mvf_field_smooth(field), MVF_OK);
+        for (int i = 0; i < 24; i++) {
+            const mvf_block *b = &field->blocks[i];
+            mvf_vector wanted = {before[i].mv_x, before[i].mv_y};
+            if (before[i].dir)
+                wanted = naive_median(field, before + i / 12 * 12, i % 12);
+            assert_true(b->mv_x == wanted.x && b->mv_y == wanted.y);
+            int changed = b->mv_x != before[i].mv_x || b->mv_y != before[i].mv_y;
+            assert_int_equal(b->flags, changed ? MVF_BLOCK_SMOOTHED : 0);
+        }
+        field->grid.cols = 5;
+        assert_int_equal(mvf_field_smooth(field), MVF_ERROR_UNSUPPORTED);
+        mvf_field_free(&field);
+    }
+    assert_int_equal(mvf_field_alloc(&field, 0, 0), MVF_OK);
+    assert_int_equal(mvf_field_smooth(field), MVF_OK);
+    mvf_field_free(&field);
+}
+
 static void test_picture(void **state)
 {
     mvf_picture picture;
@@ -127,7 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alloc),         cmocka_unit_test(test_measure),
         cmocka_unit_test(test_record_header), cmocka_unit_test(test_record_parts),
-        cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_picture),       cmocka_unit_test(test_smooth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
