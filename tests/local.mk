@@ -22,7 +22,7 @@ EXTRA_DIST += tests/run.sh tests/bench_overlay.sh
 # Unit tests of the core.
 if HAVE_CMOCKA
 unit_programs = \
-	tests/unit/base tests/unit/field tests/unit/flow tests/unit/guides tests/unit/mvf tests/unit/searcher \
+	tests/unit/base tests/unit/encoder_options tests/unit/field tests/unit/flow tests/unit/guides tests/unit/mvf tests/unit/searcher \
 	tests/unit/sink
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
@@ -40,6 +40,9 @@ tests_unit_flow_LDADD = $(unit_ldadd)
 tests_unit_mvf_SOURCES = tests/unit/mvf.c tests/unit/unit.h
 tests_unit_mvf_CFLAGS = $(unit_cflags)
 tests_unit_mvf_LDADD = $(unit_ldadd)
+tests_unit_encoder_options_SOURCES = tests/unit/encoder_options.c tests/unit/unit.h
+tests_unit_encoder_options_CFLAGS = $(unit_cflags)
+tests_unit_encoder_options_LDADD = $(unit_ldadd)
 tests_unit_guides_SOURCES = tests/unit/guides.c tests/unit/unit.h
 tests_unit_guides_CFLAGS = $(unit_cflags)
 tests_unit_guides_LDADD = $(unit_ldadd)
