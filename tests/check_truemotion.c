@@ -430,6 +430,22 @@ static void check_flat(check_run *run)
     close_pair(&p);
 }
 
+/* Two pictures that have nothing in common: hardly a block may be sure of what it found. */
+static void check_cut(check_run *run)
+{
+    pair p;
+    int32_t n_occluded = 0, n_sure = 0;
+    open_pair(run, &p, 160, 120, 8, FILL_NOISE);
+    mvf_field *field = search(&p);
+    for (size_t i = 0; field && i < field->n_blocks; i++) {
+        n_occluded += (field->blocks[i].flags & MVF_BLOCK_OCCLUDED) != 0;
+        n_sure += field->confidence[i] > 64;
+    }
+    check_result(run, field && n_occluded > 1080 && n_sure < 60, "truemotion across a cut");
+    mvf_field_free(&field);
+    close_pair(&p);
+}
+
 void check_truemotion(check_run *run)
 {
     for (int32_t fill = 0; fill < N_FILLS; fill++) {
@@ -453,6 +469,7 @@ void check_truemotion(check_run *run)
         check_pan(run, i & 1 ? 1 : 4, i & 2 ? MVF_EFFORT_LOW : MVF_EFFORT_HIGH, 0);
     check_pan(run, 4, MVF_EFFORT_HIGH, 12);
     check_flat(run);
+    check_cut(run);
 }
 
 static double cpu_seconds(void)
