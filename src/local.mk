@@ -96,7 +96,7 @@ src_libmvf_video_internal_la_SOURCES += \
 	src/overlay/areas.c src/overlay/areas.h src/overlay/blend.h src/overlay/cells.c \
 	src/overlay/cells.h src/overlay/drawing.c src/overlay/drawing.h src/overlay/image.c \
 	src/overlay/image.h src/overlay/legend.c src/overlay/legend.h src/overlay/text.h \
-	src/video/container.c src/video/images.c
+	src/video/container.c src/video/images.c src/video/turn.c
 if HAVE_TEXT
 src_libmvf_video_internal_la_SOURCES += src/overlay/text_freetype.c
 else

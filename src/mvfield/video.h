@@ -257,7 +257,9 @@ typedef struct mvf_overlay mvf_overlay;
  *
  * The encoder opens with the first frame. More than 8 bits become 10 where the encoder takes them;
  * gray and RGB become 4:2:0, odd sizes 4:4:4. Aspect, rotation, colour tags and range are the
- * source's; images are RGB, JPEG of full range. The source's audio and subtitles are copied where
+ * source's; images are RGB, JPEG of full range. Where the kind of file has no mark for rotation (all
+ * but .mp4, .m4v and .mov, and from FFmpeg 6.1 on .mkv and .webm), the pixels are turned after the
+ * drawing. The source's audio and subtitles are copied where
  * the container takes them (open the source with keep_other_streams; what is left out is named in a
  * warning). A frame whose size is not the first one's is scaled to that size after the drawing.
  *

@@ -32,12 +32,13 @@ static int takes_format(const AVCodec *codec, enum AVPixelFormat format)
 
 /* The planar format closest to the frame's. Arrows need chroma, so gray becomes 4:2:0, as do RGB
  * and palettes, which every player then shows. */
-static enum AVPixelFormat closest_format(const AVFrame *frame, int allow_deep)
+static enum AVPixelFormat closest_format(const mvf_encoder_wishes *wishes, int allow_deep)
 {
     static const enum AVPixelFormat formats[2][3] = {
         {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P},
         {AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10},
     };
+    const AVFrame *frame = wishes->frame;
     const AVPixFmtDescriptor *layout = av_pix_fmt_desc_get(frame->format);
     int is_yuv = layout->nb_components >= 3 &&
                  !(layout->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL));
@@ -47,7 +48,8 @@ static enum AVPixelFormat closest_format(const AVFrame *frame, int allow_deep)
     /* A last odd column or row has no chroma sample of its own in H.264. */
     if (sampling == 0 && (frame->width % 2 || frame->height % 2))
         sampling = 2;
-    if (sampling == 1 && frame->width % 2)
+    /* 4:2:2 on its side would be another format. */
+    if (sampling == 1 && (frame->width % 2 || wishes->sideways))
         sampling = 2;
     return formats[allow_deep && layout->comp[0].depth > 8][sampling];
 }
@@ -74,14 +76,13 @@ static int is_rgb(enum AVPixelFormat format)
 static void choose_formats(mvf_encoder *encoder, const AVCodec *implementation,
                            const mvf_encoder_wishes *wishes)
 {
-    const AVFrame *frame = wishes->frame;
     int is_even = wishes->width % 2 == 0 && wishes->height % 2 == 0;
     int takes_all = !encoder_formats(implementation);
     encoder->canvas_format = encoder->codec->pix_fmt = AV_PIX_FMT_YUV420P;
     if (wishes->for_browsers)
         return;
     for (int allow_deep = 1; allow_deep >= 0; allow_deep--) {
-        enum AVPixelFormat format = closest_format(frame, allow_deep);
+        enum AVPixelFormat format = closest_format(wishes, allow_deep);
         encoder->canvas_format = encoder->codec->pix_fmt = format;
         if (takes_all || takes_format(implementation, format))
             return;
@@ -92,7 +93,7 @@ static void choose_formats(mvf_encoder *encoder, const AVCodec *implementation,
         implementation->id == AV_CODEC_ID_MPEG4 || implementation->id == AV_CODEC_ID_VP8;
     if ((is_even || takes_odd) && takes_format(implementation, AV_PIX_FMT_YUV420P))
         return;
-    encoder->canvas_format = closest_format(frame, 1);
+    encoder->canvas_format = closest_format(wishes, 1);
     encoder->codec->pix_fmt = closest_output(implementation, encoder->canvas_format);
 }
 

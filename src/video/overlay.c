@@ -174,6 +174,17 @@ static void choose_times(mvf_overlay *overlay)
         overlay->step = 1;
 }
 
+/* How far pixels are turned, since the file does not say that players shall turn them. */
+static int32_t turn_of(const mvf_overlay *overlay)
+{
+    const char *muxer = overlay->container->muxer ? overlay->container->muxer : "";
+    int holds_rotation = !strcmp(muxer, "mp4") || !strcmp(muxer, "mov");
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 16, 0)
+    holds_rotation = holds_rotation || !strcmp(muxer, "matroska") || !strcmp(muxer, "webm");
+#endif
+    return holds_rotation ? 0 : overlay->source->info.rotation;
+}
+
 static void set_painter(mvf_overlay *overlay)
 {
     const AVCodecContext *codec = overlay->encoder.codec;
@@ -186,6 +197,7 @@ static void set_painter(mvf_overlay *overlay)
     painter->out_height = codec->height;
     painter->out_matrix = codec->colorspace;
     painter->out_range = codec->color_range;
+    painter->turn = turn_of(overlay);
 }
 
 static mvf_status check_codec(mvf_overlay *overlay)
@@ -207,11 +219,13 @@ static mvf_status open_encoder(mvf_overlay *overlay, AVFrame *frame)
     /* For its chroma alone, which decides where the second of two pictures starts. */
     overlay->painter.format = AV_PIX_FMT_YUV420P;
     mvf_painter_size(&overlay->painter, frame->width, frame->height, size);
-    int32_t odd = overlay->options.for_browsers ? 1 : 0;
+    int32_t odd = overlay->options.for_browsers ? 1 : 0, turn = turn_of(overlay);
+    int sideways = turn == 90 || turn == 270;
     mvf_encoder_wishes wishes = {
         .frame = frame,
-        .width = (size[0] + odd) & ~odd,
-        .height = (size[1] + odd) & ~odd,
+        .width = (size[sideways] + odd) & ~odd,
+        .height = (size[!sideways] + odd) & ~odd,
+        .sideways = sideways,
         .for_browsers = overlay->options.for_browsers,
         .container = overlay->container,
         .codec = overlay->codec,
@@ -224,6 +238,8 @@ static mvf_status open_encoder(mvf_overlay *overlay, AVFrame *frame)
         .global_header =
             overlay->format && (overlay->format->oformat->flags & AVFMT_GLOBALHEADER) != 0,
     };
+    if (sideways && wishes.sample_aspect.num > 0)
+        wishes.sample_aspect = av_inv_q(wishes.sample_aspect);
     int error = mvf_encoder_open(&overlay->encoder, &wishes);
     if (error == AVERROR_ENCODER_NOT_FOUND && overlay->codec)
         return mvf_fail(&overlay->logger, MVF_ERROR_UNSUPPORTED,
@@ -253,12 +269,12 @@ static int add_side_data(AVStream *out, enum AVPacketSideDataType type, const ui
     return 0;
 }
 
-static int copy_side_data(AVStream *out, const AVStream *in)
+static int copy_side_data(AVStream *out, const AVStream *in, int is_turned)
 {
     static const enum AVPacketSideDataType types[] = {AV_PKT_DATA_DISPLAYMATRIX,
                                                       AV_PKT_DATA_MASTERING_DISPLAY_METADATA,
                                                       AV_PKT_DATA_CONTENT_LIGHT_LEVEL};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = is_turned ? 1 : 0; i < sizeof types / sizeof types[0]; i++) {
         size_t n_bytes;
         const uint8_t *data = mvf_stream_side_data(in, types[i], &n_bytes);
         int error = data ? add_side_data(out, types[i], data, n_bytes) : 0;
@@ -280,7 +296,7 @@ static int add_video(mvf_overlay *overlay)
     out->sample_aspect_ratio = overlay->encoder.codec->sample_aspect_ratio;
     out->disposition = in->disposition;
     int error = avcodec_parameters_from_context(out->codecpar, overlay->encoder.codec);
-    return error < 0 ? error : copy_side_data(out, in);
+    return error < 0 ? error : copy_side_data(out, in, overlay->painter.turn != 0);
 }
 
 static int is_copyable(const mvf_overlay *overlay, const AVStream *in)
@@ -345,19 +361,6 @@ static int new_muxer(mvf_overlay *overlay)
     return avformat_alloc_output_context2(&overlay->format, NULL, overlay->container->muxer, NULL);
 }
 
-static void warn_of_rotation(const mvf_overlay *overlay)
-{
-    const char *muxer = overlay->container->muxer ? overlay->container->muxer : "";
-    int holds_rotation = !strcmp(muxer, "mp4") || !strcmp(muxer, "mov");
-#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 16, 0)
-    holds_rotation = holds_rotation || !strcmp(muxer, "matroska") || !strcmp(muxer, "webm");
-#endif
-    if (overlay->source->info.rotation && !holds_rotation)
-        mvf_log(&overlay->logger, MVF_LOG_WARNING,
-                "%s: the format does not hold the rotation by %d degrees; .mp4 and .mov do",
-                overlay->name, overlay->source->info.rotation);
-}
-
 /* A stream that the muxer refuses in the end must not cost the video. */
 static mvf_status open_muxer(mvf_overlay *overlay)
 {
@@ -406,7 +409,6 @@ static mvf_status start(mvf_overlay *overlay, mvf_frame *frame)
     if (overlay->container->muxer)
         MVF_TRY(open_muxer(overlay));
     set_start(overlay, frame);
-    warn_of_rotation(overlay);
     return MVF_OK;
 }
 

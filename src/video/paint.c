@@ -144,7 +144,7 @@ static int fill_canvas(mvf_painter *painter, const AVFrame *frame, const mvf_can
     return error || n < 2 ? error : copy_source(painter, frame, &parts[1]);
 }
 
-static int finish(mvf_painter *painter, const AVFrame *frame, AVFrame **painted)
+static int convert(mvf_painter *painter, const AVFrame *frame, AVFrame **painted)
 {
     const mvf_scale_colours colours = {.from_matrix = known_matrix(painter->matrix, frame->height),
                                        .to_matrix =
@@ -152,16 +152,30 @@ static int finish(mvf_painter *painter, const AVFrame *frame, AVFrame **painted)
                                        .from_full_range = painter->range == AVCOL_RANGE_JPEG,
                                        .to_full_range = painter->out_range == AVCOL_RANGE_JPEG};
     AVFrame *canvas = painter->canvas;
+    int sideways = painter->turn == 90 || painter->turn == 270;
+    int width = sideways ? painter->out_height : painter->out_width;
+    int height = sideways ? painter->out_width : painter->out_height;
     *painted = canvas;
-    if (canvas->width == painter->out_width && canvas->height == painter->out_height &&
+    if (canvas->width == width && canvas->height == height &&
         painter->format == painter->out_format && colours.from_matrix == colours.to_matrix &&
         colours.from_full_range == colours.to_full_range)
         return 0;
-    int error = prepare_frame(&painter->converted, painter->out_format, painter->out_width,
-                              painter->out_height);
+    int error = prepare_frame(&painter->converted, painter->out_format, width, height);
     *painted = painter->converted;
     return error ? error
                  : mvf_scaler_recolour(&painter->to_output, canvas, painter->converted, &colours);
+}
+
+static int turn(mvf_painter *painter, AVFrame **painted)
+{
+    if (!painter->turn)
+        return 0;
+    int error = prepare_frame(&painter->turned, painter->out_format, painter->out_width,
+                              painter->out_height);
+    if (!error)
+        mvf_frame_turn(*painted, painter->turned, painter->turn);
+    *painted = painter->turned;
+    return error;
 }
 
 int mvf_painter_paint(mvf_painter *painter, const AVFrame *frame, const mvf_field *field,
@@ -180,7 +194,8 @@ int mvf_painter_paint(mvf_painter *painter, const AVFrame *frame, const mvf_fiel
     if (mvf_drawing_draw(&painter->drawing, &parts[0], field, against) != MVF_OK ||
         mvf_drawing_annotate(&painter->drawing, &parts[0], caption) != MVF_OK)
         return AVERROR(ENOMEM);
-    return finish(painter, frame, painted);
+    error = convert(painter, frame, painted);
+    return error ? error : turn(painter, painted);
 }
 
 void mvf_painter_close(mvf_painter *painter)
@@ -188,6 +203,7 @@ void mvf_painter_close(mvf_painter *painter)
     av_frame_free(&painter->canvas);
     av_frame_free(&painter->part);
     av_frame_free(&painter->converted);
+    av_frame_free(&painter->turned);
     mvf_scaler_close(&painter->to_canvas);
     mvf_scaler_close(&painter->to_output);
     mvf_drawing_close(&painter->drawing);

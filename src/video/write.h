@@ -70,6 +70,11 @@ const char *mvf_container_extensions(void);
  * six digits; the caller frees it. NULL without memory. */
 char *mvf_image_name(const char *path, int64_t number);
 
+/* turn.c */
+
+/* Turns a frame clockwise by 90, 180 or 270 degrees into one of that size and the same format. */
+void mvf_frame_turn(const AVFrame *from, AVFrame *to, int32_t turn);
+
 /* paint.c: the encoder's picture of a frame, with the field drawn over it. */
 
 typedef struct mvf_painter {
@@ -85,7 +90,10 @@ typedef struct mvf_painter {
     int32_t out_width, out_height;
     enum AVColorSpace out_matrix;
     enum AVColorRange out_range;
-    AVFrame *canvas, *part, *converted;
+    /* Degrees that the pixels are turned clockwise in the end; the output's size is that after it.
+     * Where it is sideways, the output's format has as much chroma one way as the other. */
+    int32_t turn;
+    AVFrame *canvas, *part, *converted, *turned;
     mvf_scaler to_canvas, to_output;
 } mvf_painter;
 
@@ -110,7 +118,8 @@ typedef struct mvf_encoder_wishes {
     const char *codec;
     int32_t quality;
     AVRational time_base, frame_rate, sample_aspect;
-    int32_t threads, global_header, for_browsers;
+    /* `sideways`: the frame's rows become columns. */
+    int32_t threads, global_header, for_browsers, sideways;
 } mvf_encoder_wishes;
 
 typedef struct mvf_encoder {
