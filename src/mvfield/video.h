@@ -257,11 +257,11 @@ typedef struct mvf_overlay mvf_overlay;
  *
  * The encoder opens with the first frame. More than 8 bits become 10 where the encoder takes them;
  * gray and RGB become 4:2:0, odd sizes 4:4:4. Aspect, rotation, colour tags and range are the
- * source's; images are RGB, JPEG of full range. Where the kind of file has no mark for rotation (all
- * but .mp4, .m4v and .mov, and from FFmpeg 6.1 on .mkv and .webm), the pixels are turned after the
- * drawing. The source's audio and subtitles are copied where
- * the container takes them (open the source with keep_other_streams; what is left out is named in a
- * warning). A frame whose size is not the first one's is scaled to that size after the drawing.
+ * source's; images are RGB, JPEG of full range. Where the kind of file has no mark for rotation
+ * (all but .mp4, .m4v and .mov, and from FFmpeg 6.1 on .mkv and .webm), the pixels are turned after
+ * the drawing. The source's audio and subtitles are copied where the container takes them (open the
+ * source with keep_other_streams; what is left out is named in a warning). A frame whose size is
+ * not the first one's is scaled to that size after the drawing.
  *
  * Every frame keeps its time, to the ms in .mkv and .webm, to 1/100 s in .gif, to the frame in .avi
  * and .y4m. Times that do not grow are moved by the least that makes them, a jump back of a second
@@ -286,7 +286,8 @@ MVF_API mvf_status mvf_overlay_open(mvf_overlay **overlay, const char *path, mvf
  * block's centre; for a future one (dir +1) it starts at the centre and its tip is the centre plus
  * the vector. Its outline is dark for the past, light for the future. Searched and codec vectors
  * are drawn alike. The colour is the direction on the wheel: right red, down yellow, left cyan, up
- * violet. A zero vector is a gray dot; a block without a vector has no arrow.
+ * violet. A zero vector is a gray dot; a block without a vector has no arrow. On grids of less than
+ * 8 px, one block in so many has an arrow that they are 12 px or little more apart.
  *
  * Wheel, cost and partitions cover what has no vector (intra blocks, holes) with gray stripes.
  * Where several vectors share a place, wheel, cost and difference show that of the smallest cost,

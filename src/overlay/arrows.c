@@ -13,6 +13,8 @@
 /* Motion is drawn to a quarter px up to this length, then to whole px, and from four times as much
  * on to 1/32 of its power of two: steps that the eye cannot tell apart and the cache can. */
 #define EXACT_PX 8
+/* On grids of less than 8 px. */
+#define DENSE_SPACING_PX 12
 /* Codec vectors may lie anywhere; nothing that far out can be seen. */
 #define MAX_POSITION (1 << 20)
 
@@ -59,12 +61,28 @@ void mvf_arrows_close(mvf_arrows **arrows)
     *arrows = NULL;
 }
 
+/* Where blocks are denser than arrows can be told apart, one arrow for so many of them. */
+static int32_t blocks_per_arrow(int32_t step_px)
+{
+    return step_px > 0 && step_px < 8 ? (DENSE_SPACING_PX + step_px - 1) / step_px : 1;
+}
+
+static int is_drawn(int32_t place, int32_t count, int32_t per_arrow)
+{
+    int32_t first = per_arrow / 2 < count ? per_arrow / 2 : count - 1;
+    return place % per_arrow == first;
+}
+
 /* px from one arrow to the next, which limits how thick a line may be. */
 static int32_t arrow_spacing(const mvf_field *field)
 {
     int32_t spacing = INT32_MAX;
-    if (field->grid.cols > 0)
-        return field->grid.step_x < field->grid.step_y ? field->grid.step_x : field->grid.step_y;
+    const mvf_grid *grid = &field->grid;
+    if (grid->cols > 0) {
+        int32_t x = grid->step_x * blocks_per_arrow(grid->step_x);
+        int32_t y = grid->step_y * blocks_per_arrow(grid->step_y);
+        return x < y ? x : y;
+    }
     for (size_t i = 0; i < field->n_blocks; i++) {
         const mvf_block *block = &field->blocks[i];
         int32_t size = block->w < block->h ? block->w : block->h;
@@ -199,6 +217,16 @@ static mvf_status draw_block(mvf_arrows *arrows, const mvf_canvas *canvas, const
     return MVF_OK;
 }
 
+static int has_arrow(const mvf_grid *grid, size_t index)
+{
+    if (grid->cols <= 0 || grid->rows <= 0)
+        return 1;
+    int32_t col = (int32_t)(index % (size_t)grid->cols);
+    int32_t row = (int32_t)(index / (size_t)grid->cols % (size_t)grid->rows);
+    return is_drawn(col, grid->cols, blocks_per_arrow(grid->step_x)) &&
+           is_drawn(row, grid->rows, blocks_per_arrow(grid->step_y));
+}
+
 mvf_status mvf_arrows_draw(mvf_arrows *arrows, const mvf_canvas *canvas, const mvf_field *field,
                            double scale)
 {
@@ -206,7 +234,7 @@ mvf_status mvf_arrows_draw(mvf_arrows *arrows, const mvf_canvas *canvas, const m
         return MVF_OK;
     choose_style(arrows, canvas, arrow_spacing(field));
     for (size_t i = 0; i < field->n_blocks; i++)
-        if (field->blocks[i].dir)
+        if (field->blocks[i].dir && has_arrow(&field->grid, i))
             MVF_TRY(draw_block(arrows, canvas, &field->blocks[i], scale / field->mv_scale));
     return MVF_OK;
 }

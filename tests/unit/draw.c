@@ -155,6 +155,34 @@ static void draw_one(guarded *g, int dir, int mv_x, int mv_y)
     mvf_field_free(&field);
 }
 
+/* On a grid of 4 px one block in three each way has an arrow, however few blocks there are. */
+static void test_dense_grid(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 12; n += 11) {
+        guarded g;
+        mvf_field *field;
+        mvf_arrows *arrows;
+        int first = n > 1 ? 6 : 2;
+        open_canvas(&g, 64, 64, 1, 1, 3, 8, 100);
+        assert_int_equal(mvf_field_alloc(&field, 1, (size_t)(n * n)), MVF_OK);
+        field->mv_scale = 16;
+        field->grid = (mvf_grid){4, 4, 4, 4, n, n};
+        for (int i = 0; i < n * n; i++)
+            field->blocks[i] =
+                (mvf_block){.x = i % n * 4, .y = i / n * 4, .w = 4, .h = 4, .dir = -1};
+        assert_int_equal(mvf_arrows_open(&arrows), MVF_OK);
+        assert_int_equal(mvf_arrows_draw(arrows, &g.canvas, field, 1), MVF_OK);
+        assert_true(sample(&g, 0, first, first) != 100);
+        assert_true(n == 1 || sample(&g, 0, first + 12, first) != 100);
+        assert_int_equal(sample(&g, 0, first + 4, first + 4), 100);
+        assert_int_equal(sample(&g, 0, first + 6, first + 6), 100);
+        mvf_arrows_close(&arrows);
+        mvf_field_free(&field);
+        close_canvas(&g);
+    }
+}
+
 /* The drawing's bounds in luma. */
 static void bounds(const guarded *g, int box[4])
 {
@@ -572,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_difference),
         cmocka_unit_test(test_cells),
         cmocka_unit_test(test_image_turns),
+        cmocka_unit_test(test_dense_grid),
         cmocka_unit_test(test_blending),
     };
     return cmocka_run_group_tests_name("draw", tests, NULL, NULL);
