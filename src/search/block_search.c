@@ -37,6 +37,7 @@ struct mvf_block_search {
     const mvf_search_config *config;
     mvf_metric_function metric;
     mvf_partition_ops partition;
+    mvf_byte_ops bytes;
     mvf_refiner refiner;
     /* Of a full search. */
     mvf_vector *candidates;
@@ -48,7 +49,7 @@ struct mvf_block_search {
 
 typedef struct unit {
     const mvf_block_search *search;
-    const mvf_plane *reference_plane;
+    const mvf_plane *current_plane, *reference_plane;
     scratch *scratch;
     int32_t x, y, w, h;
     mvf_patch current;
@@ -112,6 +113,22 @@ static mvf_match refine(const unit *u, mvf_refine_block block, mvf_match match)
     return mvf_refine(&search->refiner, &block, match);
 }
 
+/* Whether the planes themselves serve: the reference has borders of the search range. */
+static int takes_bytes(const unit *u)
+{
+    return u->search->bytes.sad && u->w % 8 == 0;
+}
+
+static uint32_t cost_of(const unit *u, mvf_vector v, uint32_t limit)
+{
+    if (takes_bytes(u))
+        return u->search->bytes.sad(mvf_plane_at(u->current_plane, u->x, u->y),
+                                    u->current_plane->stride_bytes,
+                                    mvf_plane_at(u->reference_plane, u->x + v.x, u->y + v.y),
+                                    u->reference_plane->stride_bytes, u->w, u->h, limit);
+    return u->search->metric(u->current, reference_at(u, v), u->w, u->h, limit);
+}
+
 static mvf_match search_block(const unit *u)
 {
     mvf_window window = window_of(u, u->x, u->y, u->w, u->h);
@@ -123,7 +140,7 @@ static mvf_match search_block(const unit *u)
         if (!is_in(window, v) || rate >= best_j)
             continue;
         uint32_t limit = best_j - rate;
-        uint32_t cost = u->search->metric(u->current, reference_at(u, v), u->w, u->h, limit);
+        uint32_t cost = cost_of(u, v, limit);
         if (cost >= limit)
             continue;
         best = (mvf_match){v.x, v.y, cost};
@@ -134,15 +151,33 @@ static mvf_match search_block(const unit *u)
 
 /* Partitions. */
 
+/* The costs of the smallest blocks of a unit that lies wholly in the frame, all at once; 0 where
+ * that cannot be done. */
+static int sum_smallest_at_once(const unit *u, mvf_vector v, const mvf_level *level, uint32_t *sums)
+{
+    const mvf_block_search *search = u->search;
+    if (u->w < search->config->block_w || u->h < search->config->block_h)
+        return 0;
+    if (search->bytes.sads_8 && level->w == 8)
+        search->bytes.sads_8(mvf_plane_at(u->current_plane, u->x, u->y),
+                             u->current_plane->stride_bytes,
+                             mvf_plane_at(u->reference_plane, u->x + v.x, u->y + v.y),
+                             u->reference_plane->stride_bytes, u->w / 8, u->h / 8, sums);
+    else if (search->partition.sads)
+        search->partition.sads(u->current, reference_at(u, v), level->w, u->w / level->w,
+                               u->h / level->h, sums);
+    else
+        return 0;
+    return 1;
+}
+
 /* The costs of the smallest blocks; those outside the frame cost nothing. */
-static void sum_smallest(const unit *u, mvf_patch reference, const mvf_level *level, uint32_t *sums)
+static void sum_smallest(const unit *u, mvf_vector v, const mvf_level *level, uint32_t *sums)
 {
     const mvf_search_config *config = u->search->config;
-    if (u->search->partition.sads && u->w == config->block_w && u->h == config->block_h) {
-        u->search->partition.sads(u->current, reference, level->w, u->w / level->w, u->h / level->h,
-                                  sums);
+    if (sum_smallest_at_once(u, v, level, sums))
         return;
-    }
+    mvf_patch reference = reference_at(u, v);
     for (int32_t y = 0; y < config->block_h; y += level->h)
         for (int32_t x = 0; x < config->block_w; x += level->w, sums++) {
             int32_t w = mvf_rule_visible(x, level->w, u->w);
@@ -170,13 +205,13 @@ static void pair_rows(uint32_t *to, const uint32_t *from, int32_t n_cols, int32_
 }
 
 /* From the smallest blocks up, the costs of all others at one candidate. */
-static void sum_levels(const unit *u, mvf_patch reference)
+static void sum_levels(const unit *u, mvf_vector v)
 {
     const mvf_search_config *config = u->search->config;
     const mvf_level *level = &config->levels[config->n_levels - 1];
     int32_t stride = config->partitions == MVF_PARTITIONS_RECT ? 3 : 1;
     uint32_t *sums = u->scratch->sums, halves[2 * 64];
-    sum_smallest(u, reference, level, sums + level->first_node);
+    sum_smallest(u, v, level, sums + level->first_node);
     while (level > config->levels) {
         const uint32_t *below = sums + level->first_node;
         int32_t n = config->block_w / level->w;
@@ -241,7 +276,7 @@ static void search_partitions(const unit *u, mvf_match *matches)
         s->best_j[i] = UINT32_MAX;
     for (int32_t i = 0; i < u->n_candidates; i++) {
         mvf_vector v = u->candidates[i];
-        sum_levels(u, reference_at(u, v));
+        sum_levels(u, v);
         /* What the whole unit may do, each part of it may. */
         if (!is_in(common, v))
             visit_nodes(u, bar_node, &v);
@@ -321,6 +356,7 @@ void mvf_block_search_row(mvf_block_search *search, const mvf_plane *current,
     scratch *s = &search->scratch[worker];
     unit u = {
         .search = search,
+        .current_plane = current,
         .reference_plane = reference,
         .scratch = s,
         .current = {s->current, MVF_MAX_BLOCK * sizeof *s->current},
@@ -360,6 +396,8 @@ mvf_block_search *mvf_block_search_open(const mvf_search_config *config, mvf_cpu
     /* The faster sums are of SADs, and of pairs of 8 or fours of 4. */
     if (config->metric != MVF_METRIC_SAD || config->block_w < 16)
         search->partition.sads = NULL;
+    if (config->metric == MVF_METRIC_SAD && config->sample_bytes == 1)
+        search->bytes = mvf_byte_select(level);
     search->n_candidates = (2 * config->range_x + 1) * (2 * config->range_y + 1);
     search->n_nodes = last->first_node + (config->block_w / last->w) * (config->block_h / last->h);
     search->n_workers = n_workers;

@@ -39,10 +39,14 @@ MVF_RULE uint32_t mvf_rule_bits(const mvf_rate *rate, int32_t d)
     if (rate->table)
         return rate->table[magnitude < (uint32_t)rate->n_entries ? magnitude
                                                                  : (uint32_t)rate->n_entries - 1];
+#if defined(__GNUC__) && !defined(__CUDACC__)
+    return magnitude ? 65 - 2 * (uint32_t)__builtin_clz(magnitude) : bits;
+#else
     if (magnitude)
         for (bits = 3; magnitude > 1; magnitude >>= 1)
             bits += 2;
     return bits;
+#endif
 }
 
 /* What the difference (dx, dy) to the predictor, in quarter samples, adds to the metric. */

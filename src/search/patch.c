@@ -144,3 +144,13 @@ mvf_partition_ops mvf_partition_select(int32_t size, int32_t bit_depth, mvf_cpu_
     (void)level;
     return (mvf_partition_ops){NULL, keep};
 }
+
+mvf_byte_ops mvf_byte_select(mvf_cpu_level level)
+{
+#if defined(__x86_64__)
+    if (mvf_cpu_clamp_level(level) >= MVF_CPU_AVX2)
+        return mvf_byte_select_avx2();
+#endif
+    (void)level;
+    return (mvf_byte_ops){NULL, NULL};
+}

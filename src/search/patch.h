@@ -65,7 +65,20 @@ typedef struct mvf_partition_ops {
 
 mvf_partition_ops mvf_partition_select(int32_t size, int32_t bit_depth, mvf_cpu_level level);
 
+/* SADs of 8-bit samples where they lie, in blocks whose width is a multiple of 8; NULL: none. */
+typedef struct mvf_byte_ops {
+    /* May stop as mvf_metric_function may. */
+    uint32_t (*sad)(const uint8_t *a, ptrdiff_t a_stride_bytes, const uint8_t *b,
+                    ptrdiff_t b_stride_bytes, int32_t w, int32_t h, uint32_t limit);
+    /* Of n_cols x n_rows blocks of 8 x 8, n_cols even, in raster order. */
+    void (*sads_8)(const uint8_t *a, ptrdiff_t a_stride_bytes, const uint8_t *b,
+                   ptrdiff_t b_stride_bytes, int32_t n_cols, int32_t n_rows, uint32_t *sums);
+} mvf_byte_ops;
+
+mvf_byte_ops mvf_byte_select(mvf_cpu_level level);
+
 /* The same for AVX2; NULL where plain C serves. */
+mvf_byte_ops mvf_byte_select_avx2(void);
 mvf_metric_function mvf_metric_select_avx2(mvf_metric metric, int32_t tile, int32_t bit_depth);
 mvf_predict_function mvf_predict_select_avx2(mvf_interpolation filter);
 mvf_partition_ops mvf_partition_select_avx2(int32_t size, int32_t bit_depth);

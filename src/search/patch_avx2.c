@@ -303,3 +303,76 @@ mvf_partition_ops mvf_partition_select_avx2(int32_t size, int32_t bit_depth)
         ops.sads = size == 8 ? sads_8 : sads_4;
     return ops;
 }
+
+/* Bytes: SADs of eight columns are what the instruction sums. */
+
+ALWAYS __m256i sad_row(const uint8_t *p, const uint8_t *q, int32_t w)
+{
+    __m256i sum = _mm256_setzero_si256();
+    int32_t x = 0;
+    for (; x + 32 <= w; x += 32)
+        sum = _mm256_add_epi32(sum, _mm256_sad_epu8(_mm256_loadu_si256((const __m256i *)(p + x)),
+                                                    _mm256_loadu_si256((const __m256i *)(q + x))));
+    for (; x < w; x += 8)
+        sum = _mm256_add_epi32(
+            sum, _mm256_zextsi128_si256(_mm_sad_epu8(_mm_loadl_epi64((const __m128i *)(p + x)),
+                                                     _mm_loadl_epi64((const __m128i *)(q + x)))));
+    return sum;
+}
+
+/* Two rows of 16 in one register. */
+ALWAYS __m256i sad_rows_16(const uint8_t *p, ptrdiff_t p_stride_bytes, const uint8_t *q,
+                           ptrdiff_t q_stride_bytes)
+{
+    __m256i a = _mm256_loadu2_m128i((const __m128i *)(p + p_stride_bytes), (const __m128i *)p);
+    __m256i b = _mm256_loadu2_m128i((const __m128i *)(q + q_stride_bytes), (const __m128i *)q);
+    return _mm256_sad_epu8(a, b);
+}
+
+static uint32_t byte_sad(const uint8_t *a, ptrdiff_t a_stride_bytes, const uint8_t *b,
+                         ptrdiff_t b_stride_bytes, int32_t w, int32_t h, uint32_t limit)
+{
+    uint32_t total = 0;
+    for (int32_t y = 0; y < h && total < limit; y += 8) {
+        int32_t rows = h - y < 8 ? h - y : 8, i = 0;
+        __m256i sum = _mm256_setzero_si256();
+        for (; w == 16 && i + 2 <= rows; i += 2)
+            sum = _mm256_add_epi32(sum, sad_rows_16(a + i * a_stride_bytes, a_stride_bytes,
+                                                    b + i * b_stride_bytes, b_stride_bytes));
+        for (; i < rows; i++)
+            sum = _mm256_add_epi32(sum, sad_row(a + i * a_stride_bytes, b + i * b_stride_bytes, w));
+        total += sum_of(sum);
+        a += 8 * a_stride_bytes;
+        b += 8 * b_stride_bytes;
+    }
+    return total;
+}
+
+static void byte_sads_8(const uint8_t *a, ptrdiff_t a_stride_bytes, const uint8_t *b,
+                        ptrdiff_t b_stride_bytes, int32_t n_cols, int32_t n_rows, uint32_t *sums)
+{
+    const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+    for (int32_t row = 0; row < n_rows; row++, a += 8 * a_stride_bytes, b += 8 * b_stride_bytes) {
+        int32_t col = 0;
+        for (; col + 4 <= n_cols; col += 4, sums += 4) {
+            __m256i sum = _mm256_setzero_si256();
+            for (int32_t y = 0; y < 8; y++) {
+                const uint8_t *p = a + y * a_stride_bytes + 8 * col;
+                const uint8_t *q = b + y * b_stride_bytes + 8 * col;
+                sum =
+                    _mm256_add_epi32(sum, _mm256_sad_epu8(_mm256_loadu_si256((const __m256i *)p),
+                                                          _mm256_loadu_si256((const __m256i *)q)));
+            }
+            _mm_storeu_si128((__m128i *)sums,
+                             _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(sum, even)));
+        }
+        for (; col < n_cols; col++)
+            *sums++ = byte_sad(a + 8 * col, a_stride_bytes, b + 8 * col, b_stride_bytes, 8, 8,
+                               UINT32_MAX);
+    }
+}
+
+mvf_byte_ops mvf_byte_select_avx2(void)
+{
+    return (mvf_byte_ops){byte_sad, byte_sads_8};
+}
