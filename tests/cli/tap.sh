@@ -1,7 +1,8 @@
 # tap.sh - what the TAP scripts share: sourced, not run.
 #
 # Each script gets a folder of its own, $dir, which is also the working directory and is removed at
-# the end; so what lies in the source tree is named by $top_srcdir, never by $0. The plan is printed by done_testing, so a script that stops early is an error.
+# the end; so what lies in the source tree is named by $top_srcdir, never by $0. The
+# plan is printed by done_testing, so a script that stops early is an error.
 #
 # SPDX-License-Identifier: BSD-2-Clause
 set -u
