@@ -56,8 +56,8 @@ typedef enum mvf_method {
      * in the reference and for what has no texture. A block's cost is that of matching its cell, 0
      * to 960, in the method's own measure. Of the options only backend, step, effort, threads,
      * cpu_level and max_in_flight matter; those for metrics, rates, sub-sample steps, partitions
-     * and merging must be left alone. On the CPU, each pair is one thread's; a picture takes some
-     * 25 bytes a px while it is in use.
+     * and merging must be left alone. On the CPU, a pair keeps two threads busy; a picture takes
+     * some 25 bytes a px while it is in use.
      */
     MVF_METHOD_TRUEMOTION = 3
 } mvf_method;

@@ -1,10 +1,11 @@
 /*
- * The CPU engine of method truemotion. A pair is one task, since its steps follow one another; the
- * pairs in flight share out the threads.
+ * The CPU engine of method truemotion. A pair is two tasks, one for each flow, whose steps follow
+ * one another; the task that ends last does the rest. Pairs in flight share out the threads.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,10 @@ typedef struct tm_job {
     mvf_pool_job pool_job;
     const mvf_engine *engine;
     mvf_engine_job *job;
-    mvf_status status;
+    mvf_tm_pair *pair;
+    /* Of the two flows, then of the whole. */
+    mvf_status statuses[2], status;
+    atomic_int n_flows_left;
 } tm_job;
 
 static void tm_close(mvf_engine *engine)
@@ -136,16 +140,25 @@ static int32_t are_identical(const mvf_plane *a, const mvf_plane *b)
     return 1;
 }
 
-static mvf_status search_pair(const mvf_engine *engine, mvf_engine_job *job)
+static mvf_status find_flow(tm_job *state, mvf_tm_direction direction)
 {
-    const mvf_search_config *config = &engine->config;
-    MVF_TRY(build(job->current));
-    MVF_TRY(build(job->reference));
+    const mvf_engine_job *job = state->job;
+    /* Each task begins with the image that the other one needs second. */
+    MVF_TRY(build(direction == MVF_TM_FORWARD ? job->current : job->reference));
+    MVF_TRY(build(direction == MVF_TM_FORWARD ? job->reference : job->current));
+    return mvf_tm_pair_find_flow(state->pair, direction);
+}
+
+static mvf_status finish(const tm_job *state)
+{
+    const mvf_search_config *config = &state->engine->config;
+    mvf_engine_job *job = state->job;
+    MVF_TRY(state->statuses[MVF_TM_FORWARD]);
+    MVF_TRY(state->statuses[MVF_TM_BACKWARD]);
     mvf_tm_match *found = mvf_alloc_array(config->n_matches, sizeof *found);
     if (!found)
         return MVF_ERROR_MEMORY;
-    mvf_status status = mvf_tm_search(job->current->image, job->reference->image, config->effort,
-                                      config->step_x, engine->level, found);
+    mvf_status status = mvf_tm_pair_match(state->pair, found);
     for (size_t i = 0; i < config->n_matches && status == MVF_OK; i++) {
         job->matches[i] = (mvf_match){found[i].x, found[i].y, found[i].cost};
         job->ratings[i] = (mvf_rating){found[i].confidence, block_flags(found[i].flags)};
@@ -155,22 +168,36 @@ static mvf_status search_pair(const mvf_engine *engine, mvf_engine_job *job)
     return status;
 }
 
-static void run_job(void *context, int32_t task, int32_t worker)
+static void run_flow(void *context, int32_t task, int32_t worker)
 {
     tm_job *state = context;
-    (void)task;
     (void)worker;
-    state->status = search_pair(state->engine, state->job);
+    state->statuses[task] = find_flow(state, (mvf_tm_direction)task);
+    if (atomic_fetch_sub(&state->n_flows_left, 1) == 1)
+        state->status = finish(state);
+}
+
+static void free_job(tm_job *state)
+{
+    mvf_tm_pair_close(&state->pair);
+    free(state);
 }
 
 static mvf_status tm_submit(mvf_engine *engine, mvf_engine_job *job)
 {
+    const mvf_search_config *config = &engine->config;
     tm_job *state = mvf_alloc_array(1, sizeof *state);
     if (!state)
         return MVF_ERROR_MEMORY;
     state->engine = engine;
     state->job = job;
-    state->pool_job = (mvf_pool_job){.run = run_job, .context = state, .n_tasks = 1};
+    atomic_init(&state->n_flows_left, 2);
+    if (mvf_tm_pair_open(&state->pair, job->current->image, job->reference->image, config->effort,
+                         config->step_x, engine->level) != MVF_OK) {
+        free_job(state);
+        return MVF_ERROR_MEMORY;
+    }
+    state->pool_job = (mvf_pool_job){.run = run_flow, .context = state, .n_tasks = 2};
     job->state = state;
     mvf_pool_submit(engine->pool, &state->pool_job);
     return MVF_OK;
@@ -182,7 +209,7 @@ static mvf_status tm_collect(mvf_engine *engine, mvf_engine_job *job, int wait)
     if (!mvf_pool_finished(engine->pool, &state->pool_job, wait))
         return MVF_AGAIN;
     mvf_status status = state->status;
-    free(state);
+    free_job(state);
     job->state = NULL;
     return status;
 }

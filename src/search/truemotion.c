@@ -31,38 +31,47 @@ static const schedule schedules[] = {
     [MVF_EFFORT_LOW] = {MVF_TM_PATTERN_4, 0, 2, 0},
 };
 
-/* One search under way. */
+struct mvf_tm_pair {
+    const schedule *plan;
+    const mvf_tm_image *current, *reference;
+    int32_t step_px;
+    mvf_tm_kernels kernels;
+    /* By direction. */
+    mvf_tm_field flows[2];
+};
+
+/* Passes under way. */
 typedef struct search {
     const schedule *plan;
     mvf_tm_workspace work;
-    mvf_tm_field forward, backward;
-    /* Passes done in the flow under way. */
     int32_t n_passes;
 } search;
 
-static mvf_status alloc_workspace(mvf_tm_workspace *work, const mvf_tm_level *level,
-                                  int32_t cell_px)
-{
-    mvf_tm_field largest;
-    MVF_TRY(mvf_tm_field_alloc(&largest, level, cell_px));
-    size_t n = (size_t)largest.cols * (size_t)largest.rows;
-    size_t n_plane = mvf_tm_field_cells(&largest);
-    mvf_tm_field_free(&largest);
-    work->labels = mvf_alloc_aligned(n, sizeof *work->labels);
-    work->sums = mvf_alloc_aligned(n, MVF_TM_PLACES * sizeof *work->sums);
-    work->x = mvf_alloc_aligned(n_plane, sizeof *work->x);
-    work->y = mvf_alloc_aligned(n_plane, sizeof *work->y);
-    return work->labels && work->sums && work->x && work->y ? MVF_OK : MVF_ERROR_MEMORY;
-}
-
-static void free_search(search *s)
+static void close_search(search *s)
 {
     mvf_free_aligned(s->work.labels);
     mvf_free_aligned(s->work.sums);
     mvf_free_aligned(s->work.x);
     mvf_free_aligned(s->work.y);
-    mvf_tm_field_free(&s->forward);
-    mvf_tm_field_free(&s->backward);
+}
+
+/* With memory for cells of `cell_px` on level 0. */
+static mvf_status open_search(search *s, const mvf_tm_pair *pair, int32_t cell_px)
+{
+    mvf_tm_field largest;
+    MVF_TRY(mvf_tm_field_alloc(&largest, &pair->current->levels[0], cell_px));
+    size_t n = (size_t)largest.cols * (size_t)largest.rows;
+    size_t n_plane = mvf_tm_field_cells(&largest);
+    mvf_tm_field_free(&largest);
+    *s = (search){.plan = pair->plan, .work = {.kernels = pair->kernels}};
+    s->work.labels = mvf_alloc_aligned(n, sizeof *s->work.labels);
+    s->work.sums = mvf_alloc_aligned(n, MVF_TM_PLACES * sizeof *s->work.sums);
+    s->work.x = mvf_alloc_aligned(n_plane, sizeof *s->work.x);
+    s->work.y = mvf_alloc_aligned(n_plane, sizeof *s->work.y);
+    if (s->work.labels && s->work.sums && s->work.x && s->work.y)
+        return MVF_OK;
+    close_search(s);
+    return MVF_ERROR_MEMORY;
 }
 
 static void choose(search *s, mvf_tm_field *field, int32_t penalty_max)
@@ -101,7 +110,6 @@ static void search_finest(search *s, mvf_tm_field *field, const mvf_tm_level *cu
 static mvf_status find_flow(search *s, mvf_tm_field *field, const mvf_tm_image *from,
                             const mvf_tm_image *to)
 {
-    s->n_passes = 0;
     for (int32_t i = from->n_levels - 1; i >= 0; i--) {
         const mvf_tm_level *current = &from->levels[i], *reference = &to->levels[i];
         mvf_tm_field coarse = *field;
@@ -123,16 +131,17 @@ static mvf_status find_flow(search *s, mvf_tm_field *field, const mvf_tm_image *
 }
 
 /* Splits cells into four and moves each once more. */
-static mvf_status refine(search *s, const mvf_tm_level *current, const mvf_tm_level *reference)
+static mvf_status refine(search *s, mvf_tm_field *field, const mvf_tm_level *current,
+                         const mvf_tm_level *reference)
 {
+    const mvf_tm_pass pass = {MVF_TM_PATTERN_8, EIGHTH, 1, {2}, PENALTY_MAX};
     mvf_tm_field fine;
     MVF_TRY(mvf_tm_field_alloc(&fine, current, CELL_PX / 2));
-    mvf_tm_descend(&fine, &s->forward, 1);
-    mvf_tm_field_free(&s->forward);
-    s->forward = fine;
-    const mvf_tm_pass pass = {MVF_TM_PATTERN_8, EIGHTH, 1, {2}, PENALTY_MAX};
-    run_pass(s, &s->forward, current, reference, &pass);
-    mvf_tm_median(&s->work, &s->forward, MVF_TM_MAX_RADIUS);
+    mvf_tm_descend(&fine, field, 1);
+    mvf_tm_field_free(field);
+    *field = fine;
+    run_pass(s, field, current, reference, &pass);
+    mvf_tm_median(&s->work, field, MVF_TM_MAX_RADIUS);
     return MVF_OK;
 }
 
@@ -145,29 +154,28 @@ static void spread(mvf_tm_match *matches, const mvf_tm_match *cells, const mvf_t
             *matches++ = cells[(ptrdiff_t)(y / CELL_PX) * cols + x / CELL_PX];
 }
 
-static mvf_status match_pixels(search *s, const mvf_tm_level *current,
+static mvf_status match_pixels(search *s, mvf_tm_field *field, const mvf_tm_level *current,
                                const mvf_tm_level *reference, mvf_tm_match *matches)
 {
-    size_t n = (size_t)s->forward.cols * (size_t)s->forward.rows;
+    size_t n = (size_t)field->cols * (size_t)field->rows;
     mvf_tm_match *cells = mvf_alloc_array(n, sizeof *cells);
     if (!cells)
         return MVF_ERROR_MEMORY;
-    mvf_tm_rate(&s->work, &s->forward, current, reference, cells);
+    mvf_tm_rate(&s->work, field, current, reference, cells);
     spread(matches, cells, current);
     free(cells);
     if (s->plan->refines)
-        MVF_TRY(refine(s, current, reference));
-    mvf_tm_mean(&s->work, &s->forward);
-    mvf_tm_interpolate(matches, &s->forward, current);
+        MVF_TRY(refine(s, field, current, reference));
+    mvf_tm_mean(&s->work, field);
+    mvf_tm_interpolate(matches, field, current);
     return MVF_OK;
 }
 
-static void match_cells(search *s, const mvf_tm_level *current, const mvf_tm_level *reference,
-                        mvf_tm_match *matches)
+static void match_cells(search *s, mvf_tm_field *field, const mvf_tm_level *current,
+                        const mvf_tm_level *reference, mvf_tm_match *matches)
 {
-    const mvf_tm_field *field = &s->forward;
     mvf_tm_rate(&s->work, field, current, reference, matches);
-    mvf_tm_mean(&s->work, &s->forward);
+    mvf_tm_mean(&s->work, field);
     for (int32_t row = 0; row < field->rows; row++)
         for (int32_t col = 0; col < field->cols; col++, matches++) {
             matches->x = field->x[row * field->stride + col];
@@ -175,29 +183,58 @@ static void match_cells(search *s, const mvf_tm_level *current, const mvf_tm_lev
         }
 }
 
-static mvf_status run(search *s, const mvf_tm_image *current, const mvf_tm_image *reference,
-                      int32_t step_px, mvf_tm_match *matches)
+mvf_status mvf_tm_pair_open(mvf_tm_pair **out, const mvf_tm_image *current,
+                            const mvf_tm_image *reference, mvf_effort effort, int32_t step_px,
+                            mvf_cpu_level level)
 {
-    const mvf_tm_level *level = &current->levels[0], *other = &reference->levels[0];
-    int32_t smallest = step_px == 1 && s->plan->refines ? CELL_PX / 2 : CELL_PX;
-    MVF_TRY(alloc_workspace(&s->work, level, smallest));
-    MVF_TRY(find_flow(s, &s->forward, current, reference));
-    MVF_TRY(find_flow(s, &s->backward, reference, current));
-    mvf_tm_check(&s->forward, &s->backward, level);
-    mvf_tm_median(&s->work, &s->forward, 2);
-    if (step_px == 1)
-        return match_pixels(s, level, other, matches);
-    match_cells(s, level, other, matches);
+    mvf_tm_pair *pair = mvf_alloc_array(1, sizeof *pair);
+    *out = pair;
+    if (!pair)
+        return MVF_ERROR_MEMORY;
+    *pair =
+        (mvf_tm_pair){&schedules[effort],        current, reference, step_px, {NULL, NULL, NULL},
+                      {{.cols = 0}, {.cols = 0}}};
+    mvf_tm_kernels_init(&pair->kernels, level);
     return MVF_OK;
 }
 
-mvf_status mvf_tm_search(const mvf_tm_image *current, const mvf_tm_image *reference,
-                         mvf_effort effort, int32_t step_px, mvf_cpu_level level,
-                         mvf_tm_match *matches)
+void mvf_tm_pair_close(mvf_tm_pair **slot)
 {
-    search s = {.plan = &schedules[effort]};
-    mvf_tm_kernels_init(&s.work.kernels, level);
-    mvf_status status = run(&s, current, reference, step_px, matches);
-    free_search(&s);
+    mvf_tm_pair *pair = *slot;
+    if (!pair)
+        return;
+    mvf_tm_field_free(&pair->flows[MVF_TM_FORWARD]);
+    mvf_tm_field_free(&pair->flows[MVF_TM_BACKWARD]);
+    free(pair);
+    *slot = NULL;
+}
+
+mvf_status mvf_tm_pair_find_flow(mvf_tm_pair *pair, mvf_tm_direction direction)
+{
+    search s;
+    MVF_TRY(open_search(&s, pair, CELL_PX));
+    mvf_status status =
+        direction == MVF_TM_FORWARD
+            ? find_flow(&s, &pair->flows[direction], pair->current, pair->reference)
+            : find_flow(&s, &pair->flows[direction], pair->reference, pair->current);
+    close_search(&s);
+    return status;
+}
+
+mvf_status mvf_tm_pair_match(mvf_tm_pair *pair, mvf_tm_match *matches)
+{
+    const mvf_tm_level *level = &pair->current->levels[0], *other = &pair->reference->levels[0];
+    mvf_tm_field *forward = &pair->flows[MVF_TM_FORWARD];
+    mvf_status status = MVF_OK;
+    search s;
+    MVF_TRY(
+        open_search(&s, pair, pair->step_px == 1 && pair->plan->refines ? CELL_PX / 2 : CELL_PX));
+    mvf_tm_check(forward, &pair->flows[MVF_TM_BACKWARD], level);
+    mvf_tm_median(&s.work, forward, 2);
+    if (pair->step_px == 1)
+        status = match_pixels(&s, forward, level, other, matches);
+    else
+        match_cells(&s, forward, level, other, matches);
+    close_search(&s);
     return status;
 }

@@ -117,13 +117,27 @@ mvf_status mvf_tm_image_load(mvf_tm_image *image, const void *samples, ptrdiff_t
 
 void mvf_tm_image_destroy(mvf_tm_image **image);
 
+/* One search, from one image to another of the same size. */
+typedef struct mvf_tm_pair mvf_tm_pair;
+
+typedef enum mvf_tm_direction { MVF_TM_FORWARD = 0, MVF_TM_BACKWARD = 1 } mvf_tm_direction;
+
 /*
- * The motion from current to reference, both of one size: `matches` holds a match for each px
- * (step_px 1) or for each cell of 4x4 px (step_px 4), in raster order. Uses memory of its own while
- * it runs; MVF_ERROR_MEMORY if there is none.
+ * Opens a search whose matches are one for each px (step_px 1) or for each cell of 4x4 px (4). The
+ * images must be loaded by the time of its first flow, and stay. MVF_ERROR_MEMORY leaves *pair
+ * NULL.
  */
-mvf_status mvf_tm_search(const mvf_tm_image *current, const mvf_tm_image *reference,
-                         mvf_effort effort, int32_t step_px, mvf_cpu_level level,
-                         mvf_tm_match *matches);
+mvf_status mvf_tm_pair_open(mvf_tm_pair **pair, const mvf_tm_image *current,
+                            const mvf_tm_image *reference, mvf_effort effort, int32_t step_px,
+                            mvf_cpu_level level);
+
+/* Finds one of the two flows (step 9 of the contract), once each, on different threads at will. Has
+ * memory of its own while it runs; MVF_ERROR_MEMORY if there is none. */
+mvf_status mvf_tm_pair_find_flow(mvf_tm_pair *pair, mvf_tm_direction direction);
+
+/* The steps after both flows: fills in the matches in raster order. Once. MVF_ERROR_MEMORY. */
+mvf_status mvf_tm_pair_match(mvf_tm_pair *pair, mvf_tm_match *matches);
+
+void mvf_tm_pair_close(mvf_tm_pair **pair);
 
 #endif
