@@ -92,26 +92,20 @@ static __device__ void load_current(const mvf_partition_params &p, const partiti
     }
 }
 
-// The reference under the candidates at hand, a warp a row. What would lie beyond the border does
-// not matter.
+// The reference under the candidates at hand. What would lie beyond the border does not matter.
 template <typename Sample>
 static __device__ void load_window(const mvf_partition_params &p, const partition_unit &u,
                                    uint64_t plane, int32_t x, int32_t y)
 {
-    const int32_t per_word = layout<Sample>::per_word, n_warps = MVF_PARTITION_THREADS / 32;
-    int32_t end_x = p.width + p.range_x + BLOCK, end_y = p.height + p.range_y;
-    for (int32_t row = threadIdx.x / 32; row < p.window_rows; row += n_warps) {
-        const uint8_t *from =
-            (const uint8_t *)plane + min(y + u.first_y + row, end_y) * p.stride_bytes;
-        for (int32_t word = threadIdx.x % 32; word < p.window_pitch; word += 32) {
-            int32_t from_x = min(x + u.first_x + word * per_word, end_x);
-            const uint8_t *at = from + (int64_t)from_x * (int64_t)sizeof(Sample);
-            uint32_t first = load_unaligned(at), second = load_unaligned(at + 4);
-#pragma unroll
-            for (int32_t copy = 0; copy < per_word; copy++)
-                u.window[copy * p.copy_words + row * p.window_pitch + word] =
-                    __funnelshift_r(first, second, copy * 8 * (uint32_t)sizeof(Sample));
-        }
+    int32_t pitch = p.window_pitch, n = pitch * p.window_rows;
+    for (int32_t i = threadIdx.x; i < n * layout<Sample>::per_word; i += MVF_PARTITION_THREADS) {
+        int32_t copy = i / n, row = i % n / pitch, word = i % n % pitch;
+        int32_t from_y = min(y + u.first_y + row, p.height + p.range_y);
+        int32_t from_x = min(x + u.first_x + copy + word * layout<Sample>::per_word,
+                             p.width + p.range_x + BLOCK);
+        const uint8_t *from = (const uint8_t *)plane + from_y * p.stride_bytes +
+                              (int64_t)from_x * (int64_t)sizeof(Sample);
+        u.window[copy * p.copy_words + row * pitch + word] = load_unaligned(from);
     }
 }
 
@@ -280,18 +274,12 @@ static __device__ void search_block(const mvf_partition_params &p, const partiti
     load_window<Sample>(p, u, pair.reference, x, y);
     __syncthreads();
     int32_t n_strips = (u.n_rows + STRIP - 1) / STRIP;
-    int32_t strip_col = threadIdx.x % u.n_cols, strip = threadIdx.x / u.n_cols;
-    while (strip < n_strips) {
+    for (int32_t i = threadIdx.x; i < n_strips * u.n_cols; i += MVF_PARTITION_THREADS) {
+        int32_t strip_col = i % u.n_cols, strip_row = i / u.n_cols * STRIP;
         if (is_whole)
-            search_strip<Sample, false>(p, u, best, x, y, part, quarter, strip_col, strip * STRIP);
+            search_strip<Sample, false>(p, u, best, x, y, part, quarter, strip_col, strip_row);
         else
-            search_strip<Sample, true>(p, u, best, x, y, part, quarter, strip_col, strip * STRIP);
-        strip += MVF_PARTITION_THREADS / u.n_cols;
-        strip_col += MVF_PARTITION_THREADS % u.n_cols;
-        if (strip_col >= u.n_cols) {
-            strip_col -= u.n_cols;
-            strip++;
-        }
+            search_strip<Sample, true>(p, u, best, x, y, part, quarter, strip_col, strip_row);
     }
     __syncwarp();
 #pragma unroll
@@ -384,7 +372,7 @@ extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 2)
     search<uint8_t>(params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 1)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 2)
     partition_16(const __grid_constant__ mvf_partition_params params)
 {
     search<uint16_t>(params);
