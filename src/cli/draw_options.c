@@ -170,6 +170,8 @@ const char *draw_check(const cli_options *options,
             return needs[i].wrong;
     if (draw & MVF_DRAW_DIFFERENCE && !options->against)
         return "--draw difference needs --against: an mvf file, codec or search";
+    if (draw & MVF_DRAW_COST && options->vectors == VECTORS_CODEC)
+        return "--draw cost has no effect with --vectors codec, which come without costs";
     if (options->against && !strcmp(options->against, "search") &&
         options->vectors != VECTORS_CODEC)
         return "--against search compares with --vectors codec";

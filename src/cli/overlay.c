@@ -187,6 +187,11 @@ int command_overlay(const cli_options *options)
 {
     overlay_run run = {.source = NULL};
     pid_t player = 0;
+    if (!options->play && !strcmp(options->output, "-") && isatty(STDOUT_FILENO)) {
+        message_print(MVF_LOG_ERROR, "standard output is a terminal, which shows no video: pipe it "
+                                     "into a player, or give --play");
+        return EXIT_USAGE;
+    }
     /* A closed pipe is an error of writing, which is reported. */
     signal(SIGPIPE, SIG_IGN);
     if (options->play && (player = start_player()) < 0) {

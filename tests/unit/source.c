@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit.h"
 
+#include <math.h>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -400,6 +402,102 @@ static void test_overlay_names(void **state)
     assert_int_equal(count_of("b.mp4", 0), 50);
 }
 
+static uint64_t sum_of_planes(const struct AVFrame *frame)
+{
+    uint64_t sum = 0;
+    for (int plane = 0; plane < 3 && frame->data[plane]; plane++)
+        for (int y = 0; y < (plane ? frame->height / 2 : frame->height); y++)
+            for (int x = 0; x < (plane ? frame->width / 2 : frame->width); x++)
+                sum = sum * 31 + frame->data[plane][y * frame->linesize[plane] + x];
+    return sum;
+}
+
+/* Every mode and layout, over every kind of ground: the frame that is drawn over stays as it was.
+ */
+static void test_overlay_leaves_frames(void **state)
+{
+    mvf_source *source;
+    mvf_frame *frame;
+    mvf_field *field;
+    (void)state;
+    make_clip(B_FRAMES, "b.mp4");
+    assert_int_equal(mvf_source_open(&source, path_of("b.mp4"), NULL), MVF_OK);
+    assert_int_equal(mvf_source_read(source, &frame), MVF_OK);
+    struct AVFrame *av = mvf_frame_get_avframe(frame);
+    uint64_t before = sum_of_planes(av);
+    assert_int_equal(mvf_field_alloc(&field, 1, 1), MVF_OK);
+    field->width = av->width;
+    field->height = av->height;
+    field->mv_scale = 4;
+    field->bit_depth = 8;
+    field->blocks[0] =
+        (mvf_block){.w = 64, .h = 64, .mv_x = 40, .mv_y = 8, .dir = -1, .cost = 9999};
+    for (int setting = 0; setting < 6; setting++) {
+        mvf_overlay *overlay;
+        mvf_overlay_options options;
+        mvf_overlay_options_init(&options);
+        options.overwrite = options.legend = options.caption = 1;
+        options.draw = 2 * MVF_DRAW_ARROWS - 1;
+        options.layout = (mvf_layout)(setting % 2);
+        options.ground = (mvf_ground)(setting / 2);
+        options.codec = "ffv1";
+        assert_int_equal(mvf_overlay_open(&overlay, path_of("left.mkv"), source, &options), MVF_OK);
+        assert_int_equal(mvf_overlay_write(overlay, frame, field, field), MVF_OK);
+        assert_int_equal(mvf_overlay_close(&overlay), MVF_OK);
+        assert_true(sum_of_planes(av) == before);
+    }
+    mvf_field_free(&field);
+    mvf_frame_free(&frame);
+    mvf_source_close(&source);
+}
+
+static void expect_refused(const mvf_overlay_options *options)
+{
+    mvf_source *source;
+    mvf_overlay *overlay;
+    assert_int_equal(mvf_source_open(&source, path_of("b.mp4"), NULL), MVF_OK);
+    assert_int_equal(mvf_overlay_open(&overlay, path_of("refused.mkv"), source, options),
+                     MVF_ERROR_ARGUMENT);
+    assert_null(overlay);
+    mvf_source_close(&source);
+}
+
+static void test_overlay_options(void **state)
+{
+    (void)state;
+    make_clip(B_FRAMES, "b.mp4");
+    for (int wrong = 0; wrong < 7; wrong++) {
+        mvf_overlay_options options;
+        mvf_overlay_options_init(&options);
+        options.arrow_scale = wrong == 0 ? 0 : 1;
+        options.max_motion_px = wrong == 1 ? NAN : 16;
+        options.max_cost = wrong == 2 ? -1 : 16;
+        options.opacity = wrong == 3 ? 1.5 : 1;
+        options.quality = wrong == 4 ? 101 : 1;
+        options.draw = wrong == 5 ? 64 : 1;
+        options.layout = (mvf_layout)(wrong == 6 ? 2 : 0);
+        expect_refused(&options);
+    }
+}
+
+static void test_image_names(void **state)
+{
+    static const char *const names[][2] = {
+        {"a.png", "a-000042.png"},
+        {"a%d.png", "a42.png"},
+        {"a%03d.png", "a042.png"},
+        {"a%s%d.b.jpg", "a%s42.b.jpg"},
+        {"50%.d/a.png", "50%.d/a-000042.png"},
+        {"a%99d.png", "a%99d-000042.png"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *name = mvf_image_name(names[i][0], 42);
+        assert_string_equal(name, names[i][1]);
+        free(name);
+    }
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -430,6 +528,9 @@ int main(void)
         cmocka_unit_test(test_interrupt),
         cmocka_unit_test(test_overlay_keeps_frames_and_times),
         cmocka_unit_test(test_overlay_names),
+        cmocka_unit_test(test_overlay_leaves_frames),
+        cmocka_unit_test(test_overlay_options),
+        cmocka_unit_test(test_image_names),
     };
     return cmocka_run_group_tests_name("source", tests, make_folder, remove_folder);
 }
