@@ -20,11 +20,11 @@ picture() {
 }
 
 picture arrows --draw arrows --lambda 8 --range 24 --block 32 --scale 3
-picture wheel --draw wheel --lambda 16 --range 24 --max-motion 12
+picture wheel --draw wheel --preset truemotion --max-motion 12
 picture cost --draw cost --block 8
 picture grid --draw grid,arrows --lambda 8 --block 32 --scale 3
-picture partitions --vectors codec --draw partitions
+picture partitions --draw partitions --preset encoder --reference both
 "$mvfield" extract --quiet --frames 22 "$clip" -o "$part/exact.mvf"
 picture difference --draw difference --against "$part/exact.mvf" --lambda 16
-picture side --draw wheel --lambda 16 --range 24 --max-motion 12 --layout side --ground black
+picture side --draw wheel --preset truemotion --max-motion 12 --layout side --ground black
 ls -l "$to"

@@ -123,6 +123,7 @@ nodist_src_cli_mvfield_SOURCES = src/cli/report_page.h
 BUILT_SOURCES += src/cli/report_page.h
 EXTRA_DIST += src/cli/report.html
 CLEANFILES += src/cli/report_page.h
+src/cli/report.$(OBJEXT): src/cli/report_page.h
 # The page as one C string.
 src/cli/report_page.h: $(top_srcdir)/src/cli/report.html Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo 'static const char report_page[] ='; \
