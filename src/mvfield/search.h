@@ -374,6 +374,34 @@ MVF_API mvf_status mvf_device_describe(int32_t device, mvf_device_info *info,
 /* "13.0: 75 80 90" - the CUDA compiler and the architectures in this build - or "none". */
 MVF_API const char *mvf_cuda_build(void);
 
+/* The speed of a backend's SAD instruction. */
+typedef struct mvf_sad_limit {
+    /* Absolute differences of samples of 8 bits in a second. */
+    double differences_per_second;
+    /* What takes them: "vpsadbw zmm", "psadbw xmm", "vabsdiff4"; "plain C" where the processor has
+     * none, or none is allowed. */
+    const char *instruction;
+    /* "cpu" or "cuda". */
+    const char *backend;
+} mvf_sad_limit;
+
+/*
+ * Measures how many absolute differences the backend takes in a second with its packed SAD
+ * instruction and nothing else: operands in registers, no sums, no loads. No search that compares
+ * every candidate of every block can be faster than this divided by
+ * width * height * (2 * range_x + 1) * (2 * range_y + 1) frames/s. For samples above 8 bits there
+ * is no such instruction, and the true limit is lower.
+ *
+ * Of the options backend, device, threads, cpu_level and logger matter. CPU: that many threads at
+ * once, by the clock; one thread by its own processor time, so that other programs do not lower
+ * it; in the width, of those that the level allows, that is fastest. CUDA: all of the device.
+ * Backend auto measures CUDA where a device can be used, else the CPU. It takes some 0.1 s, and
+ * keeps the threads or the device busy for that long.
+ *
+ * The strings have static storage. Thread-safe. Errors as mvf_searcher_open().
+ */
+MVF_API mvf_status mvf_sad_limit_measure(const mvf_options *options, mvf_sad_limit *limit);
+
 #ifdef __cplusplus
 }
 #endif

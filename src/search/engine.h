@@ -117,6 +117,8 @@ typedef struct mvf_engine_ops {
     /* Runs the tasks on the engine's threads and waits for them. NULL: it has none. */
     void (*run_tasks)(mvf_engine *engine, void (*run)(void *context, int32_t task, int32_t worker),
                       void *context, int32_t n_tasks);
+    /* mvf_sad_limit_measure(). NULL: another engine of the same backend has it. */
+    mvf_status (*measure_sad)(const mvf_options *options, mvf_sad_limit *limit);
 } mvf_engine_ops;
 
 extern const mvf_engine_ops mvf_engine_cpu;

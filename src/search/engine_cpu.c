@@ -10,6 +10,7 @@
 #include "search/full.h"
 #include "search/hier.h"
 #include "search/pyramid.h"
+#include "search/rate_cpu.h"
 #include "search/refine.h"
 
 struct mvf_engine {
@@ -322,4 +323,5 @@ const mvf_engine_ops mvf_engine_cpu = {.name = "cpu",
                                        .plane_destroy = cpu_plane_destroy,
                                        .submit = cpu_submit,
                                        .collect = cpu_collect,
-                                       .run_tasks = cpu_run_tasks};
+                                       .run_tasks = cpu_run_tasks,
+                                       .measure_sad = mvf_cpu_sad_rate};

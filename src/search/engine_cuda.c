@@ -531,6 +531,12 @@ static mvf_status cuda_collect(mvf_engine *engine, mvf_engine_job *job, int wait
     return status;
 }
 
+static mvf_status cuda_measure_sad(const mvf_options *options, mvf_sad_limit *limit)
+{
+    *limit = (mvf_sad_limit){.instruction = "vabsdiff4", .backend = "cuda"};
+    return mvf_cuda_sad_rate(options->device, &options->logger, &limit->differences_per_second);
+}
+
 const mvf_engine_ops mvf_engine_cuda = {.name = "cuda",
                                         .open = cuda_open,
                                         .close = cuda_close,
@@ -539,7 +545,8 @@ const mvf_engine_ops mvf_engine_cuda = {.name = "cuda",
                                         .plane_view = cuda_plane_view,
                                         .plane_destroy = cuda_plane_destroy,
                                         .submit = cuda_submit,
-                                        .collect = cuda_collect};
+                                        .collect = cuda_collect,
+                                        .measure_sad = cuda_measure_sad};
 
 /* Measurement. */
 

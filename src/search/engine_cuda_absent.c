@@ -12,7 +12,14 @@ static mvf_status cuda_open(mvf_engine **engine, const mvf_search_config *config
     return mvf_fail(&options->logger, MVF_ERROR_NO_DEVICE, "%s", reason);
 }
 
-const mvf_engine_ops mvf_engine_cuda = {.name = "cuda", .open = cuda_open};
+static mvf_status cuda_measure_sad(const mvf_options *options, mvf_sad_limit *limit)
+{
+    (void)limit;
+    return mvf_fail(&options->logger, MVF_ERROR_NO_DEVICE, "%s", reason);
+}
+
+const mvf_engine_ops mvf_engine_cuda = {
+    .name = "cuda", .open = cuda_open, .measure_sad = cuda_measure_sad};
 
 mvf_status mvf_device_describe(int32_t device, mvf_device_info *info, const mvf_logger *logger)
 {

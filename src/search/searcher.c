@@ -648,3 +648,20 @@ mvf_status mvf_search(const mvf_options *options, int32_t width, int32_t height,
     mvf_searcher_close(&s);
     return status;
 }
+
+mvf_status mvf_sad_limit_measure(const mvf_options *from, mvf_sad_limit *limit)
+{
+    mvf_options options;
+    *limit = (mvf_sad_limit){.backend = ""};
+    MVF_TRY(copy_options(&options, from));
+    MVF_TRY(mvf_options_check(&options));
+    if (options.backend == MVF_BACKEND_CUDA)
+        return mvf_engine_cuda.measure_sad(&options, limit);
+    if (options.backend == MVF_BACKEND_AUTO) {
+        mvf_options silent = options;
+        silent.logger = (mvf_logger){NULL, NULL};
+        if (mvf_engine_cuda.measure_sad(&silent, limit) == MVF_OK)
+            return MVF_OK;
+    }
+    return mvf_engine_cpu.measure_sad(&options, limit);
+}

@@ -616,6 +616,31 @@ static void test_indices(void **state)
     free(b);
 }
 
+/* the SAD instruction */
+
+static void test_sad_limit(void **state)
+{
+    unit_messages messages;
+    mvf_options options = cpu_options();
+    mvf_sad_limit limit;
+    (void)state;
+    for (int level = MVF_CPU_C; level <= (int)mvf_cpu_best_level(); level++) {
+        options.cpu_level = (mvf_cpu_level)level;
+        options.threads = 1 + level % 2;
+        assert_int_equal(mvf_sad_limit_measure(&options, &limit), MVF_OK);
+        assert_true(limit.differences_per_second > 1e6);
+        assert_string_equal(limit.backend, "cpu");
+        assert_int_equal(!strcmp(limit.instruction, "plain C"), level == MVF_CPU_C);
+    }
+    options.logger = unit_logger(&messages);
+    options.threads = -1;
+    assert_int_equal(mvf_sad_limit_measure(&options, &limit), MVF_ERROR_ARGUMENT);
+    unit_assert_message(&messages, "threads");
+    options.threads = 1;
+    options.struct_size = 0;
+    assert_int_equal(mvf_sad_limit_measure(&options, &limit), MVF_ERROR_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -636,6 +661,7 @@ int main(void)
         cmocka_unit_test(test_direction_by_time),
         cmocka_unit_test(test_duplicate),
         cmocka_unit_test(test_indices),
+        cmocka_unit_test(test_sad_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
