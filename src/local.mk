@@ -118,6 +118,7 @@ src_cli_mvfield_SOURCES = \
 	src/cli/progress.h src/cli/run.c src/cli/run.h
 src_cli_mvfield_SOURCES += src/cli/compare.c src/cli/json.c src/cli/json.h src/cli/stats.c
 src_cli_mvfield_SOURCES += src/cli/draw_options.c src/cli/draw_options.h src/cli/overlay.h
+src_cli_mvfield_SOURCES += src/cli/bench.c src/cli/bench_frames.c src/cli/bench_frames.h
 src_cli_mvfield_SOURCES += src/cli/report.c src/cli/scene.c src/cli/scene.h
 nodist_src_cli_mvfield_SOURCES = src/cli/report_page.h
 BUILT_SOURCES += src/cli/report_page.h

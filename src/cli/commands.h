@@ -13,6 +13,7 @@ int command_overlay(const cli_options *options);
 int command_compare(const cli_options *options);
 int command_stats(const cli_options *options);
 int command_report(const cli_options *options);
+int command_bench(const cli_options *options);
 int command_info(const cli_options *options);
 
 #endif

@@ -19,6 +19,7 @@ static const struct {
     {"report", COMMAND_REPORT, command_report, "a page with the overlay and plots of its motion"},
     {"compare", COMMAND_COMPARE, command_compare, "two sets of vectors: agreement, errors, gain"},
     {"stats", COMMAND_STATS, command_stats, "how much moves, where to, and when the scene changes"},
+    {"bench", COMMAND_BENCH, command_bench, "this machine's search speed against its own limit"},
     {"info", COMMAND_INFO, command_info, "this build and machine, or what a file offers"},
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

@@ -15,7 +15,7 @@
 #define DRAWS (COMMAND_OVERLAY | COMMAND_REPORT)
 #define WRITES (COMMAND_EXTRACT | DRAWS)
 #define SEARCHES (WRITES | COMMAND_COMPARE | COMMAND_STATS)
-#define ALL_COMMANDS (SEARCHES | COMMAND_INFO)
+#define ALL_COMMANDS (SEARCHES | COMMAND_INFO | COMMAND_BENCH)
 
 /* Takes a value and returns NULL, or says what would be right. */
 typedef const char *(*option_setter)(cli_options *options, const char *value);
@@ -163,6 +163,20 @@ static const char *set_method(cli_options *options, const char *value)
     int index = find_name(names, value);
     options->search.method = methods[index < 0 ? 0 : index];
     return index < 0 ? "full, hier, refine or truemotion" : NULL;
+}
+
+static const char *set_bench_method(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"full", "hier", NULL};
+    int index = find_name(names, value);
+    options->search.method = index == 1 ? MVF_METHOD_HIER : MVF_METHOD_FULL;
+    return index < 0 ? "full or hier" : NULL;
+}
+
+static const char *set_json_output(cli_options *options, const char *value)
+{
+    options->json_output = value;
+    return *value ? NULL : "a file name, or - for standard output";
 }
 
 static const char *set_refine_range(cli_options *options, const char *value)
@@ -448,18 +462,20 @@ static const option_spec specs[] = {
     {"format", "NAME", COMMAND_EXTRACT, set_format,
      "csv, jsonl, npy, npz, flo, kitti, yuview, mvf, md5 or null [by FILE's extension]"},
     {"compress", "LEVEL", COMMAND_EXTRACT, set_compress, "deflate npz or mvf, 1 to 9 [0: not]"},
-    {"overwrite", NULL, WRITES, set_overwrite, "replace FILE if it exists"},
+    {"overwrite", NULL, WRITES | COMMAND_BENCH, set_overwrite, "replace FILE if it exists"},
     {"vectors", "SOURCE", WRITES | COMMAND_STATS, set_vectors,
      "search: found by block matching; codec: those that the video was coded with [search]"},
-    {"backend", "NAME", SEARCHES, set_backend, "auto, cpu or cuda [auto: a GPU if there is one]"},
-    {"device", "N", SEARCHES, set_device, "the CUDA device to use [0]"},
+    {"backend", "NAME", SEARCHES | COMMAND_BENCH, set_backend,
+     "auto, cpu or cuda [auto: a GPU if there is one]"},
+    {"device", "N", SEARCHES | COMMAND_BENCH, set_device, "the CUDA device to use [0]"},
     {"method", "NAME", SEARCHES, set_method,
      "full: every vector in range, exactly; hier: from coarse to fine; refine: only near the "
      "codec's own vectors; truemotion: where things moved [full]"},
     {"refine-range", "N", SEARCHES, set_refine_range,
      "with method refine: px round each of the codec's vectors, 0 to 16 [2]"},
     {"effort", "NAME", SEARCHES, set_effort, "of method truemotion: high or low [high]"},
-    {"block", "W[xH]", SEARCHES, set_block, "block size in px: 4, 8, 16, 32, 64 [16]"},
+    {"block", "W[xH]", SEARCHES | COMMAND_BENCH, set_block,
+     "block size in px: 4, 8, 16, 32, 64 [16]"},
     {"step", "X[xY]", SEARCHES, set_step,
      "px between block origins [the block size]; of truemotion: 4, or 1 for every pixel [4]"},
     {"range", "X[xY]", SEARCHES, set_range, "largest motion in px, 0 to 256 [16]"},
@@ -510,13 +526,21 @@ static const option_spec specs[] = {
     {"quality", "N", DRAWS, draw_set_quality, "1 (smallest) to 100 (best) [good to look at]"},
     {"frame", "N", COMMAND_OVERLAY, draw_set_frame, "only this frame, into exactly FILE"},
     {"play", NULL, COMMAND_OVERLAY, draw_set_play, "show it by ffplay or mpv instead of -o"},
-    {"start", "N", SEARCHES, set_start, "first frame, counted from 0 [0]"},
+    {"start", "N", SEARCHES | COMMAND_BENCH, set_start, "first frame, counted from 0 [0]"},
     {"frames", "N", SEARCHES, set_frames, "number of frames [all]"},
     {"every", "N", SEARCHES, set_every, "one in N of the frames from the first on [1]"},
     {"stream", "N", ALL_COMMANDS, set_stream, "stream number [the best video stream]"},
     {"threads", "N", SEARCHES, set_threads, "CPU threads [one a processor]"},
-    {"cpu-level", "NAME", SEARCHES, set_cpu_level,
+    {"cpu-level", "NAME", SEARCHES | COMMAND_BENCH, set_cpu_level,
      "highest instruction set to use: c, sse2, ssse3, avx2, avx512 [the best]"},
+    {"method", "NAME", COMMAND_BENCH, set_bench_method, "only full or only hier [both]"},
+    {"range", "X[xY]", COMMAND_BENCH, set_range,
+     "largest motion in px, 0 to 256 [full: 16 and 32, hier: 64]"},
+    {"frames", "N", COMMAND_BENCH, set_frames, "number of frames, from 2 on [30]"},
+    {"threads", "N", COMMAND_BENCH, set_threads,
+     "CPU threads to measure beside one thread [one a processor]"},
+    {"json", "FILE", COMMAND_BENCH, set_json_output,
+     "save the figures as JSON, too; - prints them instead of the table"},
     {"presets", NULL, COMMAND_INFO, set_list_presets, "list what each preset sets"},
     {"video", "FILE", COMMAND_COMPARE, set_video,
      "the video of the vectors: also tells how well they predict it"},
@@ -524,14 +548,14 @@ static const option_spec specs[] = {
     {"per-frame", NULL, COMMAND_COMPARE | COMMAND_STATS, set_per_frame, "print each frame, too"},
     {"fail-above", "PX", COMMAND_COMPARE, set_fail_above,
      "exit status 1 if the mean end-point error is larger"},
-    {"progress", "WHEN", SEARCHES, set_progress, "auto, always or never [auto: on a terminal]"},
+    {"progress", "WHEN", SEARCHES | COMMAND_BENCH, set_progress,
+     "auto, always or never [auto: on a terminal]"},
     {"quiet", NULL, ALL_COMMANDS, set_quiet, "say nothing but errors"},
     {"log-level", "LEVEL", ALL_COMMANDS, set_log_level, "error, warning, info or debug [info]"},
 };
 #define N_SPECS ((int)(sizeof specs / sizeof specs[0]))
-_Static_assert(sizeof specs / sizeof specs[0] <= 64, "cli_options.given has a bit for each");
-/* One bit each in cli_options.given. */
-static_assert(N_SPECS <= 64, "too many options");
+static_assert(sizeof specs / sizeof specs[0] <= MAX_OPTIONS,
+              "cli_options.given has a place for each");
 
 static const struct {
     cli_command command;
@@ -566,6 +590,14 @@ static const struct {
      "Sums up the motion of a video, or of an mvf file: lengths and directions, motion of the "
      "whole\n"
      "frame, still blocks, scene changes and repeated frames."},
+    {COMMAND_BENCH, "bench", "[IN]",
+     "Measures how fast this machine searches, on the CPU and, where there is one, on the GPU: on "
+     "the\n"
+     "first frames of IN, decoded beforehand, or on a built-in moving texture of 1920x1080. Beside "
+     "each\n"
+     "speed stands what comparing every candidate could reach at most: the speed of the "
+     "processor's\n"
+     "SAD instruction, measured in the same run."},
     {COMMAND_INFO, "info", "[IN]",
      "Shows this build and this machine; with IN, what the file offers."},
 };
@@ -588,17 +620,22 @@ static void print_help(cli_command command)
            "damaged,\n130 interrupted (the output is complete up to there)\n");
 }
 
-static int find_option(const char *name, size_t length)
+/* The option of that name which the commands have, or -1. */
+static int find_option(const char *name, size_t length, unsigned commands)
 {
     for (int i = 0; i < N_SPECS; i++)
-        if (strlen(specs[i].name) == length && !strncmp(specs[i].name, name, length))
+        if (strlen(specs[i].name) == length && !strncmp(specs[i].name, name, length) &&
+            specs[i].commands & commands)
             return i;
     return -1;
 }
 
-static int was_given(const cli_options *options, const char *name)
+int options_was_given(const cli_options *options, const char *name)
 {
-    return options->given >> find_option(name, strlen(name)) & 1;
+    for (int i = 0; i < N_SPECS; i++)
+        if (options->given[i] && !strcmp(specs[i].name, name))
+            return 1;
+    return 0;
 }
 
 static parse_result usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -630,8 +667,8 @@ static void apply_preset(cli_options *options, const char *name)
         for (int k = 0; k < 16 && presets[i].settings[k].option; k++)
             if (!strcmp(presets[i].name, name)) {
                 const char *option = presets[i].settings[k].option;
-                specs[find_option(option, strlen(option))].set(options,
-                                                               presets[i].settings[k].value);
+                int found = find_option(option, strlen(option), SEARCHES);
+                specs[found].set(options, presets[i].settings[k].value);
             }
 }
 
@@ -661,10 +698,10 @@ static parse_result parse_option(cli_options *options, cli_command command, int 
     const char *word = argv[*index];
     const char *name = !strcmp(word, "-o") ? "output" : word + 2;
     const char *equals = strchr(name, '=');
-    int found = find_option(name, equals ? (size_t)(equals - name) : strlen(name));
+    int found = find_option(name, equals ? (size_t)(equals - name) : strlen(name), command);
     if (strcmp(word, "-o") && strncmp(word, "--", 2))
         found = -1;
-    if (found < 0 || !(specs[found].commands & command))
+    if (found < 0)
         return usage_error("%s: there is no such option (mvfield %s --help lists them)", word,
                            command_name(command));
     const char *value = equals ? equals + 1 : NULL;
@@ -678,7 +715,7 @@ static parse_result parse_option(cli_options *options, cli_command command, int 
     const char *right = specs[found].set(options, value);
     if (right)
         return usage_error("--%s %s: must be %s", specs[found].name, value, right);
-    options->given |= UINT64_C(1) << found;
+    options->given[found] = 1;
     return PARSE_RUN;
 }
 
@@ -689,42 +726,41 @@ static parse_result check_encoder_options(const cli_options *options)
     static const char *const needs_partitions[] = {"partition-min", "partition-output",
                                                    "leaf-cost"};
     for (int i = 0; i < 2; i++)
-        if (options->search.subpel == MVF_SUBPEL_NONE && was_given(options, needs_subpel[i]))
+        if (options->search.subpel == MVF_SUBPEL_NONE &&
+            options_was_given(options, needs_subpel[i]))
             return usage_error("--%s has no effect without --subpel half or quarter",
                                needs_subpel[i]);
     for (int i = 0; i < 3; i++)
         if (options->search.partitions == MVF_PARTITIONS_FIXED &&
-            was_given(options, needs_partitions[i]))
+            options_was_given(options, needs_partitions[i]))
             return usage_error("--%s has no effect without --partitions square or rect",
                                needs_partitions[i]);
-    if (options->search.method != MVF_METHOD_REFINE && was_given(options, "refine-range"))
+    if (options->search.method != MVF_METHOD_REFINE && options_was_given(options, "refine-range"))
         return usage_error("--refine-range has no effect without --method refine");
-    if (options->search.partition_output == MVF_PARTITION_ALL && was_given(options, "leaf-cost"))
+    if (options->search.partition_output == MVF_PARTITION_ALL &&
+        options_was_given(options, "leaf-cost"))
         return usage_error("--leaf-cost has no effect with --partition-output all");
-    if (options->reference != REFERENCE_BOTH && was_given(options, "merge"))
+    if (options->reference != REFERENCE_BOTH && options_was_given(options, "merge"))
         return usage_error("--merge has no effect without --reference both");
     if (options->smooth && (options->search.partitions != MVF_PARTITIONS_FIXED ||
                             options->search.merge == MVF_MERGE_AVERAGE))
         return usage_error("--smooth median needs blocks on a grid: it does not go with "
                            "--partitions square or rect, nor with --merge average");
-    if (was_given(options, "lambda") && was_given(options, "qp"))
+    if (options_was_given(options, "lambda") && options_was_given(options, "qp"))
         return usage_error("--lambda and --qp both set lambda: give one of them");
     return PARSE_RUN;
 }
 
 const char *options_find_idle(const cli_options *options, idle_case which)
 {
-    /* The last three say something of the video. */
-    static const char *const others[] = {
-        "json",     "per-frame", "fail-above", "video",  "output", "format",
-        "compress", "overwrite", "start",      "frames", "every",  "progress",
-        "quiet",    "log-level", "vectors",    "stream", "threads"};
-    size_t n = sizeof others / sizeof others[0] - (which == IDLE_WITH_MVF ? 3 : 0);
-    uint64_t searching = options->given;
-    for (size_t i = 0; i < n; i++)
-        searching &= ~(UINT64_C(1) << find_option(others[i], strlen(others[i])));
+    static const char *const others[] = {"json",   "per-frame", "fail-above", "video",     "output",
+                                         "format", "compress",  "overwrite",  "start",     "frames",
+                                         "every",  "progress",  "quiet",      "log-level", NULL};
+    static const char *const of_video[] = {"vectors", "stream", "threads", NULL};
     for (int i = 0; i < N_SPECS; i++)
-        if (searching >> i & 1 && specs[i].commands & ~DRAWS)
+        if (options->given[i] && specs[i].commands & ~DRAWS &&
+            find_name(others, specs[i].name) < 0 &&
+            (which == IDLE_WITH_MVF || find_name(of_video, specs[i].name) < 0))
             return specs[i].name;
     return NULL;
 }
@@ -736,11 +772,11 @@ static parse_result check_truemotion_options(const cli_options *options)
         "lambda", "qp",    "merge", "leaf-cost", "partitions", "partition-min", "partition-output",
         "smooth"};
     if (options->search.method != MVF_METHOD_TRUEMOTION)
-        return was_given(options, "effort")
+        return options_was_given(options, "effort")
                    ? usage_error("--effort has no effect without --method truemotion")
                    : PARSE_RUN;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (was_given(options, others[i]))
+        if (options_was_given(options, others[i]))
             return usage_error("--%s has no effect with --method truemotion", others[i]);
     return PARSE_RUN;
 }
@@ -753,9 +789,9 @@ static parse_result check_combination(const cli_options *options)
     const char *idle = searches ? NULL : options_find_idle(options, IDLE_WITH_CODEC);
     if (idle)
         return usage_error("--%s has no effect with --vectors codec", idle);
-    if (options->search.backend == MVF_BACKEND_CPU && was_given(options, "device"))
+    if (options->search.backend == MVF_BACKEND_CPU && options_was_given(options, "device"))
         return usage_error("--device has no effect with --backend cpu");
-    if (options->search.backend == MVF_BACKEND_CUDA && was_given(options, "cpu-level"))
+    if (options->search.backend == MVF_BACKEND_CUDA && options_was_given(options, "cpu-level"))
         return usage_error("--cpu-level has no effect with --backend cuda");
     parse_result result = check_truemotion_options(options);
     if (result == PARSE_RUN)
@@ -767,10 +803,27 @@ static parse_result check_combination(const cli_options *options)
     return PARSE_RUN;
 }
 
+static parse_result check_bench(const cli_options *options)
+{
+    static const char *const of_input[] = {"start", "stream"};
+    for (int i = 0; i < 2; i++)
+        if (!options->input && options_was_given(options, of_input[i]))
+            return usage_error("--%s has no effect without an input", of_input[i]);
+    if (options->search.backend == MVF_BACKEND_CUDA && options_was_given(options, "threads"))
+        return usage_error("--threads has no effect with --backend cuda");
+    if (options->n_frames < 2)
+        return usage_error("--frames 1: must be a number of frames from 2 on");
+    if (options->overwrite && (!options->json_output || !strcmp(options->json_output, "-")))
+        return usage_error("--overwrite has no effect without --json FILE");
+    return check_combination(options);
+}
+
 static parse_result check_operands(const cli_options *options, cli_command command)
 {
     if (command == COMMAND_INFO)
         return PARSE_RUN;
+    if (command == COMMAND_BENCH)
+        return check_bench(options);
     if (!options->input)
         return usage_error("%s: no input: give a file, or - for standard input",
                            command_name(command));
@@ -781,7 +834,7 @@ static parse_result check_operands(const cli_options *options, cli_command comma
     int discards = options->format && !strcmp(options->format, "null");
     if (!options->output && !discards)
         return usage_error("%s: no output: give -o FILE", command_name(command));
-    const char *wrong = draw_check(options, was_given);
+    const char *wrong = draw_check(options, options_was_given);
     if (wrong)
         return usage_error("%s", wrong);
     return check_combination(options);
@@ -798,6 +851,8 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
                              .argv = argv,
                              .compression = -1,
                              .stream = -1};
+    if (command == COMMAND_BENCH)
+        options->n_frames = 30;
     mvf_overlay_options_init(&options->overlay);
     options->overlay.max_motion_px = 0;
     mvf_options_init(&options->search);

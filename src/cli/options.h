@@ -16,7 +16,8 @@ typedef enum cli_command {
     COMMAND_INFO = 1 << 2,
     COMMAND_COMPARE = 1 << 3,
     COMMAND_STATS = 1 << 4,
-    COMMAND_REPORT = 1 << 5
+    COMMAND_REPORT = 1 << 5,
+    COMMAND_BENCH = 1 << 6
 } cli_command;
 
 typedef enum reference_choice {
@@ -26,6 +27,8 @@ typedef enum reference_choice {
 } reference_choice;
 
 typedef enum vectors_choice { VECTORS_SEARCH, VECTORS_CODEC } vectors_choice;
+
+#define MAX_OPTIONS 96
 
 typedef struct cli_options {
     /* What follows the command's name. */
@@ -38,6 +41,8 @@ typedef struct cli_options {
     /* Largest mean end-point error in px that counts as success; negative: any. */
     double fail_above;
     int json, per_frame;
+    /* Of bench. */
+    const char *json_output;
     const char *output;
     const char *format;
     int overwrite;
@@ -63,7 +68,7 @@ typedef struct cli_options {
     /* With info: list the presets. */
     int list_presets;
     /* Which options were given, by their place in the table. */
-    uint64_t given;
+    unsigned char given[MAX_OPTIONS];
 } cli_options;
 
 typedef enum parse_result { PARSE_RUN, PARSE_HELP, PARSE_ERROR } parse_result;
@@ -77,6 +82,9 @@ const char *options_find_idle(const cli_options *options, idle_case which);
 /* Parses what follows the command's name; says what is wrong with PARSE_ERROR, and prints the
  * help with PARSE_HELP. */
 parse_result options_parse(cli_options *options, cli_command command, int argc, char **argv);
+
+/* Whether the option of that name was given. */
+int options_was_given(const cli_options *options, const char *name);
 
 /* Prints what each preset sets. */
 void options_print_presets(void);
