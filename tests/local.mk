@@ -117,3 +117,12 @@ TESTS += tests/truemotion_accuracy
 tests_truemotion_accuracy_SOURCES = tests/truemotion_accuracy.c
 tests_truemotion_accuracy_LDADD = src/libmvfield-video.la src/libmvfield.la -lm
 endif
+
+# The tables of PERFORMANCE.md: make bench [BENCH_CLIP=FILE]
+EXTRA_DIST += tests/bench/peers.py tests/bench/peers.sh
+if HAVE_FFMPEG
+bench: all
+	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/bench/peers.sh $(BENCH_CLIP)
+.PHONY: bench
+CLEANFILES += bench.json bench-peers.json
+endif
