@@ -372,7 +372,8 @@ extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 2)
     search<uint8_t>(params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 2)
+// Half of the registers are too few for 16-bit samples up to sm_90.
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 1)
     partition_16(const __grid_constant__ mvf_partition_params params)
 {
     search<uint16_t>(params);
