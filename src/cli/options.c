@@ -61,13 +61,25 @@ static int parse_pair(const char *text, int32_t *x, int32_t *y)
     return 1;
 }
 
-/* The place of `text` among the NULL-terminated `names`, or -1. */
-static int find_name(const char *const *names, const char *text)
+/*
+ * Sets *index to the place of `value` in `choices`, which are words as a sentence lists them: "a, b
+ * or c". Where it is none of them, *index stays and the answer is `choices`: what would be right.
+ */
+static const char *choose(int *index, const char *value, const char *choices)
 {
-    for (int i = 0; names[i]; i++)
-        if (!strcmp(names[i], text))
-            return i;
-    return -1;
+    const char *word = choices;
+    for (int i = 0; *word; i++) {
+        size_t length = strcspn(word, ", ");
+        if (strlen(value) == length && !strncmp(word, value, length)) {
+            *index = i;
+            return NULL;
+        }
+        word += length;
+        word += strspn(word, ", ");
+        if (!strncmp(word, "or ", 3))
+            word += 3;
+    }
+    return choices;
 }
 
 static const char *set_output(cli_options *options, const char *value)
@@ -127,10 +139,10 @@ static const char *set_fail_above(cli_options *options, const char *value)
 
 static const char *set_vectors(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"search", "codec", NULL};
-    int index = find_name(names, value);
-    options->vectors = (vectors_choice)(index < 0 ? 0 : index);
-    return index < 0 ? "search or codec" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "search or codec");
+    options->vectors = (vectors_choice)index;
+    return right;
 }
 
 static const char *set_every(cli_options *options, const char *value)
@@ -140,10 +152,10 @@ static const char *set_every(cli_options *options, const char *value)
 
 static const char *set_backend(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"auto", "cpu", "cuda", NULL};
-    int index = find_name(names, value);
-    options->search.backend = (mvf_backend)(index < 0 ? 0 : index);
-    return index < 0 ? "auto, cpu or cuda" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "auto, cpu or cuda");
+    options->search.backend = (mvf_backend)index;
+    return right;
 }
 
 static const char *set_device(cli_options *options, const char *value)
@@ -157,20 +169,20 @@ static const char *set_device(cli_options *options, const char *value)
 
 static const char *set_method(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"full", "hier", "refine", "truemotion", NULL};
     static const mvf_method methods[] = {MVF_METHOD_FULL, MVF_METHOD_HIER, MVF_METHOD_REFINE,
                                          MVF_METHOD_TRUEMOTION};
-    int index = find_name(names, value);
-    options->search.method = methods[index < 0 ? 0 : index];
-    return index < 0 ? "full, hier, refine or truemotion" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "full, hier, refine or truemotion");
+    options->search.method = methods[index];
+    return right;
 }
 
 static const char *set_bench_method(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"full", "hier", NULL};
-    int index = find_name(names, value);
+    int index = 0;
+    const char *right = choose(&index, value, "full or hier");
     options->search.method = index == 1 ? MVF_METHOD_HIER : MVF_METHOD_FULL;
-    return index < 0 ? "full or hier" : NULL;
+    return right;
 }
 
 static const char *set_json_output(cli_options *options, const char *value)
@@ -190,10 +202,10 @@ static const char *set_refine_range(cli_options *options, const char *value)
 
 static const char *set_effort(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"high", "low", NULL};
-    int index = find_name(names, value);
-    options->search.effort = (mvf_effort)(index < 0 ? 0 : index);
-    return index < 0 ? "high or low" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "high or low");
+    options->search.effort = (mvf_effort)index;
+    return right;
 }
 
 static const char *set_block(cli_options *options, const char *value)
@@ -217,43 +229,44 @@ static const char *set_range(cli_options *options, const char *value)
 
 static const char *set_edges(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"clamp", "inside", NULL};
-    int index = find_name(names, value);
-    options->search.edges = (mvf_edges)(index < 0 ? 0 : index);
-    return index < 0 ? "clamp or inside" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "clamp or inside");
+    options->search.edges = (mvf_edges)index;
+    return right;
 }
 
 static const char *set_subpel(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"none", "half", "quarter", NULL};
-    int index = find_name(names, value);
-    options->search.subpel = (mvf_subpel)(index < 0 ? 0 : index);
-    return index < 0 ? "none, half or quarter" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "none, half or quarter");
+    options->search.subpel = (mvf_subpel)index;
+    return right;
 }
 
 static const char *set_filter(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"h264", "hevc", "bilinear", NULL};
-    int index = find_name(names, value);
-    options->search.interpolation = (mvf_interpolation)(index < 0 ? 0 : index);
-    return index < 0 ? "h264, hevc or bilinear" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "h264, hevc or bilinear");
+    options->search.interpolation = (mvf_interpolation)index;
+    return right;
 }
 
-static const char *const metric_names[] = {"sad", "ssd", "satd", "satd4", NULL};
-static const char metric_right[] = "sad, ssd, satd or satd4";
+static const char metrics[] = "sad, ssd, satd or satd4";
 
 static const char *set_refine_metric(cli_options *options, const char *value)
 {
-    int index = find_name(metric_names, value);
-    options->search.refine_metric = (mvf_metric)(index < 0 ? 0 : index);
-    return index < 0 ? metric_right : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, metrics);
+    options->search.refine_metric = (mvf_metric)index;
+    return right;
 }
 
 static const char *set_metric(cli_options *options, const char *value)
 {
-    int index = find_name(metric_names, value);
-    options->search.metric = (mvf_metric)(index < 0 ? 0 : index);
-    return index < 0 ? metric_right : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, metrics);
+    options->search.metric = (mvf_metric)index;
+    return right;
 }
 
 static const char *set_lambda(cli_options *options, const char *value)
@@ -277,10 +290,10 @@ static const char *set_qp(cli_options *options, const char *value)
 
 static const char *set_partitions(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"fixed", "square", "rect", NULL};
-    int index = find_name(names, value);
-    options->search.partitions = (mvf_partitions)(index < 0 ? 0 : index);
-    return index < 0 ? "fixed, square or rect" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "fixed, square or rect");
+    options->search.partitions = (mvf_partitions)index;
+    return right;
 }
 
 static const char *set_partition_min(cli_options *options, const char *value)
@@ -294,10 +307,10 @@ static const char *set_partition_min(cli_options *options, const char *value)
 
 static const char *set_partition_output(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"tree", "all", NULL};
-    int index = find_name(names, value);
-    options->search.partition_output = (mvf_partition_output)(index < 0 ? 0 : index);
-    return index < 0 ? "tree or all" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "tree or all");
+    options->search.partition_output = (mvf_partition_output)index;
+    return right;
 }
 
 static const char *set_leaf_cost(cli_options *options, const char *value)
@@ -311,26 +324,26 @@ static const char *set_leaf_cost(cli_options *options, const char *value)
 
 static const char *set_merge(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"none", "best", "average", NULL};
-    int index = find_name(names, value);
-    options->search.merge = (mvf_merge)(index < 0 ? 0 : index);
-    return index < 0 ? "none, best or average" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "none, best or average");
+    options->search.merge = (mvf_merge)index;
+    return right;
 }
 
 static const char *set_smooth(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"none", "median", NULL};
-    int index = find_name(names, value);
+    int index = 0;
+    const char *right = choose(&index, value, "none or median");
     options->smooth = index > 0;
-    return index < 0 ? "none or median" : NULL;
+    return right;
 }
 
 static const char *set_reference(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"previous", "next", "both", NULL};
-    int index = find_name(names, value);
+    int index = 0;
+    const char *right = choose(&index, value, "previous, next or both");
     options->reference = (reference_choice)(index + 1);
-    return index < 0 ? "previous, next or both" : NULL;
+    return right;
 }
 
 static const char *set_start(cli_options *options, const char *value)
@@ -375,10 +388,10 @@ static const char *set_cpu_level(cli_options *options, const char *value)
 
 static const char *set_progress(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"auto", "always", "never", NULL};
-    int index = find_name(names, value);
-    options->progress = (progress_mode)(index < 0 ? 0 : index);
-    return index < 0 ? "auto, always or never" : NULL;
+    int index = 0;
+    const char *right = choose(&index, value, "auto, always or never");
+    options->progress = (progress_mode)index;
+    return right;
 }
 
 static const char *set_quiet(cli_options *options, const char *value)
@@ -391,12 +404,12 @@ static const char *set_quiet(cli_options *options, const char *value)
 
 static const char *set_log_level(cli_options *options, const char *value)
 {
-    static const char *const names[] = {"error", "warning", "info", "debug", NULL};
-    int index = find_name(names, value);
+    int index = 0;
+    const char *right = choose(&index, value, "error, warning, info or debug");
     (void)options;
-    if (index >= 0)
+    if (!right)
         message_set_level((mvf_log_level)index);
-    return index < 0 ? "error, warning, info or debug" : NULL;
+    return right;
 }
 
 /* What a preset sets: options by name, which options on the command line then override. */
@@ -751,6 +764,14 @@ static parse_result check_encoder_options(const cli_options *options)
     return PARSE_RUN;
 }
 
+static int is_one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcmp(*names, name))
+            return 1;
+    return 0;
+}
+
 const char *options_find_idle(const cli_options *options, idle_case which)
 {
     static const char *const others[] = {"json",   "per-frame", "fail-above", "video",     "output",
@@ -758,9 +779,8 @@ const char *options_find_idle(const cli_options *options, idle_case which)
                                          "every",  "progress",  "quiet",      "log-level", NULL};
     static const char *const of_video[] = {"vectors", "stream", "threads", NULL};
     for (int i = 0; i < N_SPECS; i++)
-        if (options->given[i] && specs[i].commands & ~DRAWS &&
-            find_name(others, specs[i].name) < 0 &&
-            (which == IDLE_WITH_MVF || find_name(of_video, specs[i].name) < 0))
+        if (options->given[i] && specs[i].commands & ~DRAWS && !is_one_of(specs[i].name, others) &&
+            (which == IDLE_WITH_MVF || !is_one_of(specs[i].name, of_video)))
             return specs[i].name;
     return NULL;
 }
