@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/part_file.h"
 
 mvf_status mvf_output_fail(const mvf_output *output)
 {
@@ -18,31 +19,10 @@ mvf_status mvf_output_fail(const mvf_output *output)
                     strcmp(output->path, "-") ? output->path : "standard output", strerror(errno));
 }
 
-/* Creates the file beside its final name, under one that no other process has. */
-static mvf_status open_part(mvf_output *output)
-{
-    size_t size = strlen(output->path) + 64;
-    output->part_path = mvf_alloc_array(size, 1);
-    if (!output->part_path)
-        return MVF_ERROR_MEMORY;
-    int file = -1;
-    errno = EEXIST;
-    for (int attempt = 0; file < 0 && errno == EEXIST && attempt < 1000; attempt++) {
-        snprintf(output->part_path, size, "%s.%ld-%d.part", output->path, (long)getpid(), attempt);
-        file = open(output->part_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    }
-    if (file >= 0) {
-        output->file = fdopen(file, "w+b");
-    } else {
-        free(output->part_path);
-        output->part_path = NULL;
-    }
-    return MVF_OK;
-}
-
 static mvf_status open_named(mvf_output *output, int overwrite)
 {
     struct stat existing;
+    int file;
     if (!*output->path)
         return mvf_fail(output->logger, MVF_ERROR_ARGUMENT, "the output has no name");
     int exists = stat(output->path, &existing) == 0;
@@ -54,8 +34,8 @@ static mvf_status open_named(mvf_output *output, int overwrite)
     /* A device or a pipe cannot be renamed over: it is written in place. */
     if (exists && !S_ISREG(existing.st_mode))
         output->file = fopen(output->path, "wbe");
-    else
-        MVF_TRY(open_part(output));
+    else if ((file = mvf_part_file_create(output->path, &output->part_path)) >= 0)
+        output->file = fdopen(file, "w+b");
     if (!output->file)
         return mvf_fail(output->logger, MVF_ERROR_IO, "%s: cannot be written: %s", output->path,
                         strerror(errno));

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/part_file.h"
 
 #define BUFFER_BYTES (1 << 18)
-#define MAX_ATTEMPTS 1000
 
 #if LIBAVFORMAT_VERSION_MAJOR >= 61
 typedef const uint8_t output_byte;
@@ -41,26 +41,6 @@ static int64_t seek_bytes(void *opaque, int64_t offset, int whence)
         return fstat(output->fd, &status) ? AVERROR(errno) : (int64_t)status.st_size;
     off_t position = lseek(output->fd, (off_t)offset, whence & ~AVSEEK_FORCE);
     return position < 0 ? AVERROR(errno) : (int64_t)position;
-}
-
-/* Under a name that no other process has. */
-static int create_part(mvf_media_output *output)
-{
-    size_t size = strlen(output->path) + 64;
-    output->part_path = mvf_alloc_array(size, 1);
-    if (!output->part_path)
-        return AVERROR(ENOMEM);
-    errno = EEXIST;
-    for (int attempt = 0; output->fd < 0 && errno == EEXIST && attempt < MAX_ATTEMPTS; attempt++) {
-        snprintf(output->part_path, size, "%s.%ld-%d.part", output->path, (long)getpid(), attempt);
-        output->fd = open(output->part_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    }
-    if (output->fd >= 0)
-        return 0;
-    int error = AVERROR(errno);
-    free(output->part_path);
-    output->part_path = NULL;
-    return error;
 }
 
 static int create_io(mvf_media_output *output)
@@ -101,7 +81,9 @@ mvf_status mvf_media_output_open(mvf_media_output *output, const char *path, int
             return *error ? MVF_ERROR_IO : MVF_ERROR_EXISTS;
     }
     output->path = mvf_strdup(path);
-    *error = output->path ? create_part(output) : AVERROR(ENOMEM);
+    if (output->path)
+        output->fd = mvf_part_file_create(output->path, &output->part_path);
+    *error = output->fd < 0 ? AVERROR(output->path ? errno : ENOMEM) : 0;
     if (!*error)
         *error = create_io(output);
     if (!*error)
