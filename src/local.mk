@@ -92,7 +92,8 @@ src_libmvf_video_internal_la_SOURCES = \
 	src/video/ffmpeg.c src/video/frame.c \
 	src/video/input.c src/video/internal.h src/video/luma.c src/video/open.c \
 	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c \
-	src/video/scale.c src/video/seek.c src/video/source.c src/video/timeline.c src/video/write.h
+	src/video/scale.c src/video/seek.c src/video/source.c src/video/subtitles.c \
+	src/video/timeline.c src/video/write.h
 src_libmvf_video_internal_la_SOURCES += \
 	src/overlay/areas.c src/overlay/areas.h src/overlay/blend.h src/overlay/cells.c \
 	src/overlay/cells.h src/overlay/drawing.c src/overlay/drawing.h src/overlay/image.c \

@@ -582,7 +582,7 @@ static const struct {
      "reference and one row without vectors."},
     {COMMAND_OVERLAY, "overlay", "IN -o OUT.mp4",
      "Draws the motion of each frame over the video: arrows that show how the content moved,\n"
-     "coloured by direction, and dots where it stood still. Audio and times are kept.\n"
+     "coloured by direction, and dots where it stood still. Audio, subtitles and times are kept.\n"
      "OUT is .mp4, .mov, .mkv, .webm, .avi; .gif, .apng, .webp; .png or .jpg for images, numbered\n"
      "by frame; .y4m, or - for a player: mvfield overlay IN -o - | ffplay -"},
     {COMMAND_REPORT, "report", "IN -o DIR",

@@ -28,7 +28,7 @@ typedef struct mvf_source_options {
     int32_t stream;
     /* Decoder threads; 0 (the default): as many as the decoder wants. */
     int32_t threads;
-    /* Keep audio and subtitle packets for an overlay that copies them. Default 0. */
+    /* Keep audio and subtitle packets for an overlay that writes them. Default 0. */
     int32_t keep_other_streams;
     mvf_interrupt_callback interrupt;
     void *interrupt_opaque;
@@ -260,8 +260,10 @@ typedef struct mvf_overlay mvf_overlay;
  * source's; images are RGB, JPEG of full range. Where the kind of file has no mark for rotation
  * (all but .mp4, .m4v and .mov, and from FFmpeg 6.1 on .mkv and .webm), the pixels are turned after
  * the drawing. The source's audio and subtitles are copied where the container takes them (open the
- * source with keep_other_streams; what is left out is named in a warning). A frame whose size is
- * not the first one's is scaled to that size after the drawing.
+ * source with keep_other_streams; what is left out is named in a warning). Text subtitles that it
+ * does not take become MOV text in .mp4, .m4v and .mov and WebVTT in .webm, where a text that
+ * cannot be converted is left out; MOV shows one text at a time, until the next one starts. A frame
+ * whose size is not the first one's is scaled to that size after the drawing.
  *
  * Every frame keeps its time, to the ms in .mkv and .webm, to 1/100 s in .gif, to the frame in .avi
  * and .y4m. Times that do not grow are moved by the least that makes them, a jump back of a second

@@ -21,10 +21,12 @@ SAME(MVF_DRAW_ARROWS, MVF_DRAWS_ARROWS);
 /* Frames that an encoder may hold back. */
 #define MAX_DELAYED 512
 
-/* A stream of the source that is copied. */
+/* A stream of the source that is copied, or whose texts are converted. */
 typedef struct copied_stream {
     AVStream *out;
     mvf_timeline timeline;
+    mvf_subtitles *subtitles;
+    int32_t warned_text;
 } copied_stream;
 
 /* What is known of a frame that the encoder still holds. */
@@ -299,36 +301,49 @@ static int add_video(mvf_overlay *overlay)
     return error < 0 ? error : copy_side_data(out, in, overlay->painter.turn != 0);
 }
 
-static int is_copyable(const mvf_overlay *overlay, const AVStream *in)
+static int is_wanted(const mvf_overlay *overlay, const AVStream *in)
 {
-    const AVCodecParameters *codec = in->codecpar;
-    int wanted =
-        codec->codec_type == AVMEDIA_TYPE_AUDIO || codec->codec_type == AVMEDIA_TYPE_SUBTITLE;
-    if (!overlay->source->options.keep_other_streams || !wanted || in->discard >= AVDISCARD_ALL)
-        return 0;
-    int fits =
-        avformat_query_codec(overlay->format->oformat, codec->codec_id, FF_COMPLIANCE_NORMAL) == 1;
+    enum AVMediaType type = in->codecpar->codec_type;
+    return overlay->source->options.keep_other_streams && in->discard < AVDISCARD_ALL &&
+           (type == AVMEDIA_TYPE_AUDIO || type == AVMEDIA_TYPE_SUBTITLE);
+}
+
+static int is_held(const mvf_overlay *overlay, const AVCodecParameters *codec)
+{
     if (codec->codec_type == AVMEDIA_TYPE_AUDIO && codec->sample_rate <= 0)
-        fits = 0;
-    if (!fits)
-        mvf_log(&overlay->logger, MVF_LOG_WARNING,
-                "%s: stream %d (%s) is left out: the format does not hold it", overlay->name,
-                in->index, avcodec_get_name(codec->codec_id));
-    return fits;
+        return 0;
+    return avformat_query_codec(overlay->format->oformat, codec->codec_id, FF_COMPLIANCE_NORMAL) ==
+           1;
 }
 
 static int add_copied(mvf_overlay *overlay, const AVStream *in)
 {
+    copied_stream *copied = &overlay->copied[in->index];
     AVStream *out = avformat_new_stream(overlay->format, NULL);
     if (!out)
         return AVERROR(ENOMEM);
-    int error = avcodec_parameters_copy(out->codecpar, in->codecpar);
-    out->codecpar->codec_tag = 0;
     out->time_base = in->time_base;
+    int error = copied->subtitles ? mvf_subtitles_describe(copied->subtitles, out)
+                                  : avcodec_parameters_copy(out->codecpar, in->codecpar);
+    if (!copied->subtitles)
+        out->codecpar->codec_tag = 0;
     out->disposition = in->disposition;
     av_dict_copy(&out->metadata, in->metadata, 0);
-    overlay->copied[in->index].out = out;
+    copied->out = out;
     return error < 0 ? error : 0;
+}
+
+static int add_other(mvf_overlay *overlay, const AVStream *in)
+{
+    if (!is_wanted(overlay, in))
+        return 0;
+    if (is_held(overlay, in->codecpar) || mvf_subtitles_open(&overlay->copied[in->index].subtitles,
+                                                             in, overlay->format->oformat) == 0)
+        return add_copied(overlay, in);
+    mvf_log(&overlay->logger, MVF_LOG_WARNING,
+            "%s: stream %d (%s) is left out: the format does not hold it", overlay->name, in->index,
+            avcodec_get_name(in->codecpar->codec_id));
+    return 0;
 }
 
 static int write_header(mvf_overlay *overlay, int with_copies)
@@ -341,8 +356,7 @@ static int write_header(mvf_overlay *overlay, int with_copies)
         overlay->format->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
     int error = add_video(overlay);
     for (unsigned i = 0; with_copies && !error && i < overlay->n_copied; i++)
-        if (is_copyable(overlay, in->streams[i]))
-            error = add_copied(overlay, in->streams[i]);
+        error = add_other(overlay, in->streams[i]);
     if (error < 0)
         return error;
     /* MP4 states when a track starts in units of the whole file's, by default coarser than ours. */
@@ -439,11 +453,23 @@ static int set_copied_time(mvf_overlay *overlay, AVPacket *packet, AVRational in
     return packet->pts >= 0 || (overlay->format->oformat->flags & AVFMT_TS_NEGATIVE);
 }
 
+/* Whether the packet is to be written. */
+static int convert_text(mvf_overlay *overlay, AVPacket *packet)
+{
+    copied_stream *copied = &overlay->copied[packet->stream_index];
+    int result = copied->subtitles ? mvf_subtitles_convert(copied->subtitles, packet) : 1;
+    if (result < 0 && !copied->warned_text++)
+        mvf_log(&overlay->logger, MVF_LOG_WARNING,
+                "%s: subtitles of stream %d that cannot be converted are left out: %s",
+                overlay->name, packet->stream_index, av_err2str(result));
+    return result > 0;
+}
+
 static mvf_status write_copied(mvf_overlay *overlay, AVPacket *packet)
 {
     copied_stream *copied = &overlay->copied[packet->stream_index];
     AVRational in = overlay->source->format->streams[packet->stream_index]->time_base;
-    if (!set_copied_time(overlay, packet, in))
+    if (!convert_text(overlay, packet) || !set_copied_time(overlay, packet, in))
         return MVF_OK;
     packet->stream_index = copied->out->index;
     packet->pos = -1;
@@ -694,6 +720,8 @@ void mvf_overlay_discard(mvf_overlay **overlay)
     mvf_media_output_discard(&closed->output);
     mvf_painter_close(&closed->painter);
     av_packet_free(&closed->packet);
+    for (unsigned i = 0; closed->copied && i < closed->n_copied; i++)
+        mvf_subtitles_free(&closed->copied[i].subtitles);
     free(closed->copied);
     free(closed->path);
     free(closed->name);

@@ -44,6 +44,21 @@ typedef struct mvf_timeline {
 int mvf_timeline_next(mvf_timeline *timeline, int64_t time, int64_t step, int64_t restart,
                       int64_t *result);
 
+/* subtitles.c: text subtitles as the container wants them, where it does not take them as they are:
+ * MOV text or WebVTT. */
+
+typedef struct mvf_subtitles mvf_subtitles;
+
+/* 0 or an AVERROR code with NULL, also where these are no texts or the format takes none. */
+int mvf_subtitles_open(mvf_subtitles **subtitles, const AVStream *in, const AVOutputFormat *format);
+/* Fills in the output stream's codec, and its time base where that counts; 0 or an AVERROR code. */
+int mvf_subtitles_describe(const mvf_subtitles *subtitles, AVStream *out);
+/* Replaces the text in the packet, which keeps its times and gets a duration where it has none. 1,
+ * or 0 where there is no text to show, or an AVERROR code, after which the next packet may do. */
+int mvf_subtitles_convert(mvf_subtitles *subtitles, AVPacket *packet);
+/* Sets *subtitles, which may be NULL, to NULL. */
+void mvf_subtitles_free(mvf_subtitles **subtitles);
+
 /* container.c: kinds of files by their names. */
 
 #define MVF_MAX_ENCODERS 4
