@@ -23,7 +23,9 @@ static mvf_options case_options(const check_run *run, const cuda_case *c, mvf_ba
     mvf_options_init(&options);
     options.logger = run->logger;
     options.backend = backend;
-    options.cpu_level = MVF_CPU_C;
+    /* Plain C, except where it would take too long. */
+    if (c->width * c->height < 640 * 480)
+        options.cpu_level = MVF_CPU_C;
     options.block_w = c->block_w;
     options.block_h = c->block_h;
     options.step_x = c->step_x;
@@ -187,14 +189,22 @@ static void receive_frame(check_run *run, mvf_searcher *searcher, mvf_field *con
     mvf_field_free(&field);
 }
 
+static const cuda_case mixed_cases[N_SEARCHERS] = {
+    {640, 360, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE},
+    {321, 201, 10, 8, 8, 0, 0, 9, 20, MVF_EDGES_INSIDE, FILL_NOISE},
+    {200, 300, 8, 64, 32, 16, 16, 40, 8, MVF_EDGES_CLAMP, FILL_STRIPES},
+};
+
+/* All of them by the kernels for 16x16 blocks. */
+static const cuda_case full_cases[N_SEARCHERS] = {
+    {640, 360, 8, 16, 16, 0, 0, 32, 32, MVF_EDGES_CLAMP, FILL_PATCHES},
+    {321, 201, 8, 16, 16, 0, 0, 9, 40, MVF_EDGES_INSIDE, FILL_NOISE},
+    {203, 131, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_CLAMP, FILL_BLACK},
+};
+
 /* Several searchers with work in flight on one device; polling and waiting callers. */
-static void check_side_by_side(check_run *run, int32_t max_in_flight)
+static void check_side_by_side(check_run *run, const cuda_case *cases, int32_t max_in_flight)
 {
-    static const cuda_case cases[N_SEARCHERS] = {
-        {640, 360, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE},
-        {321, 201, 10, 8, 8, 0, 0, 9, 20, MVF_EDGES_INSIDE, FILL_NOISE},
-        {200, 300, 8, 64, 32, 16, 16, 40, 8, MVF_EDGES_CLAMP, FILL_STRIPES},
-    };
     mvf_searcher *searchers[N_SEARCHERS];
     check_plane planes[N_SEARCHERS][N_PLANES];
     mvf_field *expected[N_SEARCHERS][N_FRAMES];
@@ -228,9 +238,9 @@ static void check_side_by_side(check_run *run, int32_t max_in_flight)
     }
 }
 
-static void check_many_runs(check_run *run)
+static void check_many_runs(check_run *run, check_fill fill)
 {
-    const cuda_case c = {640, 360, 8, 16, 16, 0, 0, 24, 24, MVF_EDGES_CLAMP, FILL_STRIPES};
+    const cuda_case c = {640, 360, 8, 16, 16, 0, 0, 24, 24, MVF_EDGES_CLAMP, fill};
     check_plane planes[2];
     alloc_planes(run, &c, planes, 2);
     mvf_field *expected = search_pair(run, &c, MVF_BACKEND_CPU, planes);
@@ -248,7 +258,10 @@ void check_cuda(check_run *run)
     check_combinations(run);
     for (size_t i = 0; i < sizeof large_cases / sizeof large_cases[0]; i++)
         check_pair(run, &large_cases[i]);
-    check_side_by_side(run, 1);
-    check_side_by_side(run, 16);
-    check_many_runs(run);
+    check_side_by_side(run, mixed_cases, 1);
+    check_side_by_side(run, mixed_cases, 16);
+    check_side_by_side(run, full_cases, 1);
+    check_side_by_side(run, full_cases, 16);
+    check_many_runs(run, FILL_STRIPES);
+    check_many_runs(run, FILL_PATCHES);
 }
