@@ -2,6 +2,11 @@ AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_bu
 	export top_srcdir top_builddir;
 TEST_EXTENSIONS = .sh .tap
 TAP_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+# A test that hangs is an error with a name: TEST_LIMIT= lets it wait for a debugger.
+TEST_LIMIT = timeout -k 10 900
+LOG_COMPILER = $(TEST_LIMIT)
+SH_LOG_COMPILER = $(TEST_LIMIT) $(SHELL)
+TAP_LOG_COMPILER = $(TEST_LIMIT) $(SHELL)
 
 check_PROGRAMS += tests/check_kernels
 tests_check_kernels_SOURCES = \
@@ -55,7 +60,6 @@ tests_unit_sink_LDADD = $(unit_ldadd)
 endif
 
 # The laws of the source tree.
-TAP_LOG_COMPILER = $(SHELL)
 law_tests = tests/law/format.tap tests/law/headers.tap tests/law/includes.tap tests/law/symbols.tap
 TESTS += $(law_tests)
 EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.symbols \

@@ -11,8 +11,9 @@ passed=0 failed=0 skipped=0
 quick=no
 [ "${1-}" != --quick ] || quick=yes
 
+started=$(date +%s)
 step() {
-	printf '\n== %s\n' "$*"
+	printf '\n== %s (after %d s)\n' "$*" $(($(date +%s) - started))
 }
 
 # one NAME COMMAND...: a step that counts as one test; shows the end of its output if it fails.
@@ -38,6 +39,15 @@ count() {
 		awk '{ n += $1 } END { print n + 0 }')))
 }
 
+# What each failed test of the suite in this folder printed where it failed and last.
+ends_of_failed() {
+	find tests -name '*.trs' -exec grep -lE '^:test-result: (FAIL|ERROR)' {} + | while read -r result; do
+		printf -- '-- the end of %s/%s\n' "${PWD#"$root/"}" "${result%.trs}.log"
+		grep -A 4 '^not ok ' "${result%.trs}.log" | head -n 40
+		tail -n 5 "${result%.trs}.log"
+	done
+}
+
 # suite NAME CONFIGURE-ARGUMENTS...: configures and builds in build-tests/NAME and runs the tests.
 suite() {
 	suite=$1
@@ -50,6 +60,7 @@ suite() {
 		log=$root/build-tests/$suite-check.log
 		make -j"$jobs" check > "$log" 2>&1 || true
 		grep -E '^(PASS|FAIL|SKIP|ERROR|XPASS): ' "$log" | grep -v '^PASS' || true
+		ends_of_failed
 		if grep -q '^# PASS: ' "$log"; then
 			count "$log"
 		else
