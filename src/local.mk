@@ -115,7 +115,8 @@ pkgconfig_DATA += src/mvfield-video.pc
 
 bin_PROGRAMS += src/cli/mvfield
 src_cli_mvfield_SOURCES = \
-	src/cli/commands.h src/cli/hints.c src/cli/hints.h src/cli/extract.c src/cli/info.c src/cli/input.c src/cli/input.h src/cli/main.c src/cli/message.c \
+	src/cli/commands.c src/cli/commands.h src/cli/completion.c src/cli/help.c src/cli/help.h \
+	src/cli/hints.c src/cli/hints.h src/cli/extract.c src/cli/info.c src/cli/input.c src/cli/input.h src/cli/main.c src/cli/message.c \
 	src/cli/message.h src/cli/options.c src/cli/options.h src/cli/overlay.c src/cli/progress.c \
 	src/cli/progress.h src/cli/run.c src/cli/run.h
 src_cli_mvfield_SOURCES += src/cli/compare.c src/cli/json.c src/cli/json.h src/cli/stats.c

@@ -5,36 +5,9 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "cli/message.h"
 #include "cli/run.h"
-
-static const struct {
-    const char *name;
-    cli_command command;
-    int (*run)(const cli_options *options);
-    const char *summary;
-} commands[] = {
-    {"extract", COMMAND_EXTRACT, command_extract, "motion vectors to a file"},
-    {"overlay", COMMAND_OVERLAY, command_overlay, "motion drawn over the video"},
-    {"report", COMMAND_REPORT, command_report, "a page with the overlay and plots of its motion"},
-    {"compare", COMMAND_COMPARE, command_compare, "two sets of vectors: agreement, errors, gain"},
-    {"stats", COMMAND_STATS, command_stats, "how much moves, where to, and when the scene changes"},
-    {"bench", COMMAND_BENCH, command_bench, "this machine's search speed against its own limit"},
-    {"info", COMMAND_INFO, command_info, "this build and machine, or what a file offers"},
-};
-#define N_COMMANDS (sizeof commands / sizeof commands[0])
-
-static void print_help(FILE *to)
-{
-    fprintf(to, "usage: mvfield COMMAND ...\n\n"
-                "Turns video into motion vector fields, on a GPU or on the CPU with the same "
-                "bits.\n\n");
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(to, "  mvfield %-8s %s\n", commands[i].name, commands[i].summary);
-    fprintf(to, "\n  mvfield extract clip.mp4 -o clip.csv\n"
-                "  mvfield overlay clip.mp4 -o arrows.mp4\n\n"
-                "mvfield COMMAND --help lists the options.\n");
-}
 
 /* A file opened where a standard stream is closed would take its number, and messages would go into
  * it. These stand-ins are opened the wrong way round, so that using one is still an error. */
@@ -57,38 +30,64 @@ static int check_output(int exit_status)
     return EXIT_FAILED;
 }
 
+static int is_help(const char *word)
+{
+    return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
+}
+
+static const command_entry *find_command(const char *name)
+{
+    const command_entry *found = command_find(name);
+    if (!found)
+        message_print(MVF_LOG_ERROR, "%s: there is no such command (mvfield --help lists them)",
+                      name);
+    return found;
+}
+
+/* "help" alone, or with a command's name. */
+static int print_help(const char *name)
+{
+    const command_entry *found = name ? find_command(name) : NULL;
+    if (name && !found)
+        return EXIT_USAGE;
+    if (found)
+        help_print(found->command);
+    else
+        help_print_all(stdout);
+    return EXIT_ALL_FRAMES;
+}
+
+static int run_words(int argc, char **argv)
+{
+    cli_options options;
+    const command_entry *found = find_command(argv[0]);
+    if (!found)
+        return EXIT_USAGE;
+    switch (options_parse(&options, found->command, argc - 1, argv + 1)) {
+    case PARSE_ERROR:
+        return EXIT_USAGE;
+    case PARSE_HELP:
+        return EXIT_ALL_FRAMES;
+    case PARSE_RUN:
+        break;
+    }
+    run_catch_signals();
+    return found->run(&options);
+}
+
 int main(int argc, char **argv)
 {
     hold_standard_streams();
     mvf_ffmpeg_quiet();
     if (argc < 2) {
-        print_help(stderr);
+        help_print_all(stderr);
         return EXIT_USAGE;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        print_help(stdout);
-        return check_output(0);
-    }
+    if (is_help(argv[1]))
+        return check_output(print_help(argc > 2 ? argv[2] : NULL));
     if (!strcmp(argv[1], "--version")) {
         printf("mvfield %s\n", mvf_version());
-        return check_output(0);
+        return check_output(EXIT_ALL_FRAMES);
     }
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        cli_options options;
-        if (strcmp(argv[1], commands[i].name))
-            continue;
-        switch (options_parse(&options, commands[i].command, argc - 2, argv + 2)) {
-        case PARSE_ERROR:
-            return EXIT_USAGE;
-        case PARSE_HELP:
-            return check_output(0);
-        case PARSE_RUN:
-            break;
-        }
-        run_catch_signals();
-        return check_output(commands[i].run(&options));
-    }
-    message_print(MVF_LOG_ERROR, "%s: there is no such command (mvfield --help lists them)",
-                  argv[1]);
-    return EXIT_USAGE;
+    return check_output(run_words(argc - 1, argv + 1));
 }

@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/draw_options.h"
+#include "cli/help.h"
 #include "cli/message.h"
 
 #define DRAWS (COMMAND_OVERLAY | COMMAND_REPORT)
 #define WRITES (COMMAND_EXTRACT | DRAWS)
 #define SEARCHES (WRITES | COMMAND_COMPARE | COMMAND_STATS)
-#define ALL_COMMANDS (SEARCHES | COMMAND_INFO | COMMAND_BENCH)
+#define LOOKS_AT_INPUT (SEARCHES | COMMAND_INFO | COMMAND_BENCH)
 
 /* Takes a value and returns NULL, or says what would be right. */
 typedef const char *(*option_setter)(cli_options *options, const char *value);
@@ -86,12 +88,6 @@ static const char *set_output(cli_options *options, const char *value)
 {
     options->output = value;
     return *value ? NULL : "a file name, or - for standard output";
-}
-
-static const char *set_format(cli_options *options, const char *value)
-{
-    options->format = value;
-    return NULL;
 }
 
 static const char *set_overwrite(cli_options *options, const char *value)
@@ -443,21 +439,44 @@ static const preset presets[] = {
      "where things moved: 1/16 px, smooth, with confidence, for cells of 4x4 px or every pixel",
      {{"method", "truemotion"}, {"step", "4"}, {"effort", "high"}}},
 };
-#define N_PRESETS ((int)(sizeof presets / sizeof presets[0]))
+#define N_PRESETS (sizeof presets / sizeof presets[0])
+
+static const char *preset_name(size_t index)
+{
+    return index < N_PRESETS ? presets[index].name : NULL;
+}
+
+/* NULL if `value` is one of the names that `name_of` gives, from 0 on, until NULL; else `choices`,
+ * of `size` bytes, which then lists them as choose() does. */
+static const char *choose_name(const char *value, const char *(*name_of)(size_t index),
+                               char *choices, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; name_of(i); i++)
+        if (!strcmp(name_of(i), value))
+            return NULL;
+    for (size_t i = 0; name_of(i) && length < size; i++)
+        length += (size_t)snprintf(choices + length, size - length, "%s%s",
+                                   !i               ? ""
+                                   : name_of(i + 1) ? ", "
+                                                    : " or ",
+                                   name_of(i));
+    return choices;
+}
 
 /* Presets are applied before the other options, wherever they stand. */
 static const char *set_preset(cli_options *options, const char *value)
 {
-    static char right[256] = "one of";
+    static char right[128];
     (void)options;
-    for (int i = 0; i < N_PRESETS; i++)
-        if (!strcmp(presets[i].name, value))
-            return NULL;
-    for (int i = 0; i < N_PRESETS; i++) {
-        size_t length = strlen(right);
-        snprintf(right + length, sizeof right - length, " %s", presets[i].name);
-    }
-    return right;
+    return choose_name(value, preset_name, right, sizeof right);
+}
+
+static const char *set_format(cli_options *options, const char *value)
+{
+    static char right[128];
+    options->format = value;
+    return choose_name(value, mvf_sink_format, right, sizeof right);
 }
 
 static const char *set_list_presets(cli_options *options, const char *value)
@@ -467,23 +486,49 @@ static const char *set_list_presets(cli_options *options, const char *value)
     return NULL;
 }
 
+/* A row without a name is the heading of those after it. */
+#define HEADING(title)             \
+    {                              \
+        NULL, NULL, 0, NULL, title \
+    }
+
 static const option_spec specs[] = {
     {"preset", "NAME", SEARCHES, set_preset,
      "exact, quick, encoder or truemotion; options given beside it win (mvfield info --presets) "
      "[exact]"},
+    HEADING("Output"),
     {"output", "FILE", WRITES, set_output, "the file to make; -o FILE is the same"},
     {"format", "NAME", COMMAND_EXTRACT, set_format,
      "csv, jsonl, npy, npz, flo, kitti, yuview, mvf, md5 or null [by FILE's extension]"},
     {"compress", "LEVEL", COMMAND_EXTRACT, set_compress, "deflate npz or mvf, 1 to 9 [0: not]"},
     {"overwrite", NULL, WRITES | COMMAND_BENCH, set_overwrite, "replace FILE if it exists"},
+    {"play", NULL, COMMAND_OVERLAY, draw_set_play, "show it by ffplay or mpv instead of -o"},
+    {"codec", "NAME", DRAWS, draw_set_codec,
+     "FFmpeg's name of a codec or encoder [by FILE's extension]"},
+    {"quality", "N", DRAWS, draw_set_quality, "1 (smallest) to 100 (best) [good to look at]"},
+    {"presets", NULL, COMMAND_INFO, set_list_presets, "list what each preset sets"},
+    {"json", "FILE", COMMAND_BENCH, set_json_output,
+     "save the figures as JSON, too; - prints them instead of the table"},
+    {"json", NULL, COMMAND_COMPARE | COMMAND_STATS | COMMAND_INFO, set_json, "print JSON"},
+    {"per-frame", NULL, COMMAND_COMPARE | COMMAND_STATS, set_per_frame, "print each frame, too"},
+    {"fail-above", "PX", COMMAND_COMPARE, set_fail_above,
+     "exit status 1 if the mean end-point error is larger"},
+    HEADING("Input"),
+    {"video", "FILE", COMMAND_COMPARE, set_video,
+     "the video of the vectors: also tells how well they predict it"},
     {"vectors", "SOURCE", WRITES | COMMAND_STATS, set_vectors,
      "search: found by block matching; codec: those that the video was coded with [search]"},
-    {"backend", "NAME", SEARCHES | COMMAND_BENCH, set_backend,
-     "auto, cpu or cuda [auto: a GPU if there is one]"},
-    {"device", "N", SEARCHES | COMMAND_BENCH, set_device, "the CUDA device to use [0]"},
+    {"frame", "N", COMMAND_OVERLAY, draw_set_frame, "only this frame, into exactly FILE"},
+    {"start", "N", SEARCHES | COMMAND_BENCH, set_start, "first frame, counted from 0 [0]"},
+    {"frames", "N", SEARCHES, set_frames, "number of frames [all]"},
+    {"frames", "N", COMMAND_BENCH, set_frames, "number of frames, from 2 on [30]"},
+    {"every", "N", SEARCHES, set_every, "one in N of the frames from the first on [1]"},
+    {"stream", "N", LOOKS_AT_INPUT, set_stream, "stream number [the best video stream]"},
+    HEADING("Search"),
     {"method", "NAME", SEARCHES, set_method,
      "full: every vector in range, exactly; hier: from coarse to fine; refine: only near the "
      "codec's own vectors; truemotion: where things moved [full]"},
+    {"method", "NAME", COMMAND_BENCH, set_bench_method, "only full or only hier [both]"},
     {"refine-range", "N", SEARCHES, set_refine_range,
      "with method refine: px round each of the codec's vectors, 0 to 16 [2]"},
     {"effort", "NAME", SEARCHES, set_effort, "of method truemotion: high or low [high]"},
@@ -492,15 +537,25 @@ static const option_spec specs[] = {
     {"step", "X[xY]", SEARCHES, set_step,
      "px between block origins [the block size]; of truemotion: 4, or 1 for every pixel [4]"},
     {"range", "X[xY]", SEARCHES, set_range, "largest motion in px, 0 to 256 [16]"},
+    {"range", "X[xY]", COMMAND_BENCH, set_range,
+     "largest motion in px, 0 to 256 [full: 16 and 32, hier: 64]"},
     {"edges", "RULE", SEARCHES, set_edges,
      "clamp: edge samples repeat outside the frame; inside: vectors stay in it [clamp]"},
+    {"metric", "NAME", SEARCHES, set_metric,
+     "what the search compares by: sad, ssd, satd or satd4 [sad]"},
+    {"reference", "WHICH", SEARCHES, set_reference,
+     "predict each frame from its previous, next or both frames [previous]"},
+    {"merge", "HOW", SEARCHES, set_merge,
+     "with both references: none, best (of the two) or average (where better) [none]"},
+    {"smooth", "HOW", SEARCHES, set_smooth,
+     "none, or median: each block takes the vector median of the 3x3 blocks round it [none]"},
+    HEADING("Fractions of a pixel"),
     {"subpel", "STEP", SEARCHES, set_subpel, "refine vectors: none, half or quarter px [none]"},
     {"filter", "NAME", SEARCHES, set_filter,
      "how --subpel makes samples: h264, hevc or bilinear [h264]"},
     {"refine-metric", "NAME", SEARCHES, set_refine_metric,
      "what --subpel compares by: sad, ssd, satd or satd4 [sad]"},
-    {"metric", "NAME", SEARCHES, set_metric,
-     "what the search compares by: sad, ssd, satd or satd4 [sad]"},
+    HEADING("Rate and partitions"),
     {"lambda", "N", SEARCHES, set_lambda,
      "what a bit of a vector costs, in units of the metric [0: vectors are free]"},
     {"qp", "N", SEARCHES, set_qp, "lambda by x264's rule for this QP, instead of --lambda"},
@@ -510,13 +565,9 @@ static const option_spec specs[] = {
      "smallest partition in px, from 4 to the block size [8]"},
     {"partition-output", "WHICH", SEARCHES, set_partition_output,
      "tree: the cheapest cut of each block; all: every partition [tree]"},
-    {"leaf-cost", "N", SEARCHES, set_leaf_cost, "what a block of the tree costs besides its J [0]"},
-    {"reference", "WHICH", SEARCHES, set_reference,
-     "predict each frame from its previous, next or both frames [previous]"},
-    {"smooth", "HOW", SEARCHES, set_smooth,
-     "none, or median: each block takes the vector median of the 3x3 blocks round it [none]"},
-    {"merge", "HOW", SEARCHES, set_merge,
-     "with both references: none, best (of the two) or average (where better) [none]"},
+    {"leaf-cost", "N", SEARCHES, set_leaf_cost,
+     "what a block of the tree costs besides its metric and its vector's bits [0]"},
+    HEADING("Drawing"),
     {"draw", "MODES", DRAWS, draw_set_modes,
      "arrows, wheel, cost, grid, partitions, difference; several with commas; or none, which "
      "searches nothing [arrows]"},
@@ -534,111 +585,52 @@ static const option_spec specs[] = {
     {"ground", "NAME", DRAWS, draw_set_ground, "draw on the video, on black or on gray [video]"},
     {"legend", NULL, DRAWS, draw_set_legend, "show what colours and lengths mean"},
     {"caption", NULL, DRAWS, draw_set_caption, "show frame number, time and type"},
-    {"codec", "NAME", DRAWS, draw_set_codec,
-     "FFmpeg's name of a codec or encoder [by FILE's extension]"},
-    {"quality", "N", DRAWS, draw_set_quality, "1 (smallest) to 100 (best) [good to look at]"},
-    {"frame", "N", COMMAND_OVERLAY, draw_set_frame, "only this frame, into exactly FILE"},
-    {"play", NULL, COMMAND_OVERLAY, draw_set_play, "show it by ffplay or mpv instead of -o"},
-    {"start", "N", SEARCHES | COMMAND_BENCH, set_start, "first frame, counted from 0 [0]"},
-    {"frames", "N", SEARCHES, set_frames, "number of frames [all]"},
-    {"every", "N", SEARCHES, set_every, "one in N of the frames from the first on [1]"},
-    {"stream", "N", ALL_COMMANDS, set_stream, "stream number [the best video stream]"},
+    HEADING("Machine"),
+    {"backend", "NAME", SEARCHES | COMMAND_BENCH, set_backend,
+     "auto, cpu or cuda [auto: a GPU if there is one]"},
+    {"device", "N", SEARCHES | COMMAND_BENCH, set_device, "the CUDA device to use [0]"},
     {"threads", "N", SEARCHES, set_threads, "CPU threads [one a processor]"},
-    {"cpu-level", "NAME", SEARCHES | COMMAND_BENCH, set_cpu_level,
-     "highest instruction set to use: c, sse2, ssse3, avx2, avx512 [the best]"},
-    {"method", "NAME", COMMAND_BENCH, set_bench_method, "only full or only hier [both]"},
-    {"range", "X[xY]", COMMAND_BENCH, set_range,
-     "largest motion in px, 0 to 256 [full: 16 and 32, hier: 64]"},
-    {"frames", "N", COMMAND_BENCH, set_frames, "number of frames, from 2 on [30]"},
     {"threads", "N", COMMAND_BENCH, set_threads,
      "CPU threads to measure beside one thread [one a processor]"},
-    {"json", "FILE", COMMAND_BENCH, set_json_output,
-     "save the figures as JSON, too; - prints them instead of the table"},
-    {"presets", NULL, COMMAND_INFO, set_list_presets, "list what each preset sets"},
-    {"video", "FILE", COMMAND_COMPARE, set_video,
-     "the video of the vectors: also tells how well they predict it"},
-    {"json", NULL, COMMAND_COMPARE | COMMAND_STATS | COMMAND_INFO, set_json, "print JSON"},
-    {"per-frame", NULL, COMMAND_COMPARE | COMMAND_STATS, set_per_frame, "print each frame, too"},
-    {"fail-above", "PX", COMMAND_COMPARE, set_fail_above,
-     "exit status 1 if the mean end-point error is larger"},
+    {"cpu-level", "NAME", SEARCHES | COMMAND_BENCH, set_cpu_level,
+     "highest instruction set to use: c, sse2, ssse3, avx2, avx512 [the best]"},
+    HEADING("Messages"),
     {"progress", "WHEN", SEARCHES | COMMAND_BENCH, set_progress,
      "auto, always or never [auto: on a terminal]"},
-    {"quiet", NULL, ALL_COMMANDS, set_quiet, "say nothing but errors"},
-    {"log-level", "LEVEL", ALL_COMMANDS, set_log_level, "error, warning, info or debug [info]"},
+    {"quiet", NULL, LOOKS_AT_INPUT, set_quiet, "say nothing but errors"},
+    {"log-level", "LEVEL", LOOKS_AT_INPUT, set_log_level, "error, warning, info or debug [info]"},
 };
 #define N_SPECS ((int)(sizeof specs / sizeof specs[0]))
 static_assert(sizeof specs / sizeof specs[0] <= MAX_OPTIONS,
               "cli_options.given has a place for each");
 
-static const struct {
-    cli_command command;
-    const char *name, *usage, *summary;
-} texts[] = {
-    {COMMAND_EXTRACT, "extract", "IN -o OUT",
-     "Searches each frame's motion against its reference and writes the vectors to OUT.\n"
-     "IN is a file, - for standard input, or any address that FFmpeg opens.\n"
-     "A vector points from a block to where it comes from in the reference: content that\n"
-     "moved 3 px to the left has x = +3. Row k belongs to frame k; the first frame has no\n"
-     "reference and one row without vectors."},
-    {COMMAND_OVERLAY, "overlay", "IN -o OUT.mp4",
-     "Draws the motion of each frame over the video: arrows that show how the content moved,\n"
-     "coloured by direction, and dots where it stood still. Audio, subtitles and times are kept.\n"
-     "OUT is .mp4, .mov, .mkv, .webm, .avi; .gif, .apng, .webp; .png or .jpg for images, numbered\n"
-     "by frame; .y4m, or - for a player: mvfield overlay IN -o - | ffplay -"},
-    {COMMAND_REPORT, "report", "IN -o DIR",
-     "Makes DIR/index.html, a page of one file for any browser: the overlay, frame by frame, plots "
-     "of\n"
-     "its motion and its scenes, where content moves, and the command that made it."},
-    {COMMAND_COMPARE, "compare", "A B",
-     "Compares vectors A with vectors B, pixel by pixel. Each is an mvf file; a Middlebury .flo "
-     "file\n"
-     "or a KITTI flow PNG, which stand for one frame (as B: the truth), for which the first field "
-     "with\n"
-     "vectors of the other side is taken (flow to the next frame: extract --reference next); or "
-     "the\n"
-     "word search or codec, for what is found in --video. With --video, also: how well the "
-     "vectors\n"
-     "that point into the past predict each frame from the one before it."},
-    {COMMAND_STATS, "stats", "IN",
-     "Sums up the motion of a video, or of an mvf file: lengths and directions, motion of the "
-     "whole\n"
-     "frame, still blocks, scene changes and repeated frames."},
-    {COMMAND_BENCH, "bench", "[IN]",
-     "Measures how fast this machine searches, on the CPU and, where there is one, on the GPU: on "
-     "the\n"
-     "first frames of IN, decoded beforehand, or on a built-in moving texture of 1920x1080. Beside "
-     "each\n"
-     "speed stands what comparing every candidate could reach at most: the speed of the "
-     "processor's\n"
-     "SAD instruction, measured in the same run."},
-    {COMMAND_INFO, "info", "[IN]",
-     "Shows this build and this machine; with IN, what the file offers."},
-};
-
-static void print_help(cli_command command)
+int options_next(cli_command command, int index, option_text *text)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i].command == command)
-            printf("usage: mvfield %s [options] %s\n\n%s\n\noptions:\n", texts[i].name,
-                   texts[i].usage, texts[i].summary);
-    for (int i = 0; i < N_SPECS; i++) {
-        char left[48];
+    cli_options scratch = {.argc = 0};
+    const char *heading = NULL;
+    if (index < 0)
+        text->heading = NULL;
+    for (int i = index + 1; i < N_SPECS; i++) {
+        if (!specs[i].name)
+            heading = specs[i].help;
         if (!(specs[i].commands & command))
             continue;
-        snprintf(left, sizeof left, "--%s%s%s", specs[i].name, specs[i].value ? " " : "",
-                 specs[i].value ? specs[i].value : "");
-        printf("  %-22s %s\n", left, specs[i].help);
+        *text = (option_text){.heading = heading ? heading : text->heading,
+                              .name = specs[i].name,
+                              .value = specs[i].value,
+                              .help = specs[i].help,
+                              .values = specs[i].value ? specs[i].set(&scratch, "?") : NULL};
+        return i;
     }
-    printf("\nexit status: 0 all frames, 1 failed, 2 wrong usage, 3 finished but the input is "
-           "damaged,\n130 interrupted (the output is complete up to there)\n");
+    return -1;
 }
 
 /* The option of that name which the commands have, or -1. */
 static int find_option(const char *name, size_t length, unsigned commands)
 {
     for (int i = 0; i < N_SPECS; i++)
-        if (strlen(specs[i].name) == length && !strncmp(specs[i].name, name, length) &&
-            specs[i].commands & commands)
+        if (specs[i].commands & commands && strlen(specs[i].name) == length &&
+            !strncmp(specs[i].name, name, length))
             return i;
     return -1;
 }
@@ -666,7 +658,7 @@ static parse_result usage_error(const char *format, ...)
 
 void options_print_presets(void)
 {
-    for (int i = 0; i < N_PRESETS; i++) {
+    for (size_t i = 0; i < N_PRESETS; i++) {
         printf("%-9s %s\n         ", presets[i].name, presets[i].summary);
         for (int k = 0; k < 16 && presets[i].settings[k].option; k++)
             printf(" --%s %s", presets[i].settings[k].option, presets[i].settings[k].value);
@@ -676,7 +668,7 @@ void options_print_presets(void)
 
 static void apply_preset(cli_options *options, const char *name)
 {
-    for (int i = 0; i < N_PRESETS; i++)
+    for (size_t i = 0; i < N_PRESETS; i++)
         for (int k = 0; k < 16 && presets[i].settings[k].option; k++)
             if (!strcmp(presets[i].name, name)) {
                 const char *option = presets[i].settings[k].option;
@@ -694,14 +686,6 @@ static void apply_presets(cli_options *options, int argc, char **argv)
         else if (!strcmp(argv[i], "--preset") && i + 1 < argc)
             apply_preset(options, argv[i + 1]);
     }
-}
-
-static const char *command_name(cli_command command)
-{
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i].command == command)
-            return texts[i].name;
-    return "";
 }
 
 /* Parses the option at argv[*index] and moves on to its last word. */
@@ -840,7 +824,9 @@ static parse_result check_bench(const cli_options *options)
 
 static parse_result check_operands(const cli_options *options, cli_command command)
 {
-    if (command == COMMAND_INFO)
+    if (command == COMMAND_COMPLETION && !options->input)
+        return usage_error("completion: no shell: give bash or zsh");
+    if (command == COMMAND_INFO || command == COMMAND_COMPLETION)
         return PARSE_RUN;
     if (command == COMMAND_BENCH)
         return check_bench(options);
@@ -880,7 +866,7 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
     apply_presets(options, argc, argv);
     for (int i = 0; i < argc; i++) {
         if (!operands_only && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
-            print_help(command);
+            help_print(command);
             return PARSE_HELP;
         }
         if (!operands_only && !strcmp(argv[i], "--")) {

@@ -17,7 +17,8 @@ typedef enum cli_command {
     COMMAND_COMPARE = 1 << 3,
     COMMAND_STATS = 1 << 4,
     COMMAND_REPORT = 1 << 5,
-    COMMAND_BENCH = 1 << 6
+    COMMAND_BENCH = 1 << 6,
+    COMMAND_COMPLETION = 1 << 7
 } cli_command;
 
 typedef enum reference_choice {
@@ -85,6 +86,22 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
 
 /* Whether the option of that name was given. */
 int options_was_given(const cli_options *options, const char *name);
+
+/* An option as help shows it. */
+typedef struct option_text {
+    /* What it stands under; NULL for those before the first heading. */
+    const char *heading;
+    const char *name;
+    /* NULL: it takes none. */
+    const char *value;
+    const char *help;
+    /* What would be right for a value, as messages say it; NULL where anything is. */
+    const char *values;
+} option_text;
+
+/* Goes on to the command's option after place `index` of the table, from -1 on: its place, or -1
+ * after the last. *text holds the option before it. */
+int options_next(cli_command command, int index, option_text *text);
 
 /* Prints what each preset sets. */
 void options_print_presets(void);
