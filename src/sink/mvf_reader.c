@@ -375,11 +375,13 @@ int32_t mvf_reader_probe(const char *path)
 {
     uint8_t bytes[MVF_FILE_MAGIC_BYTES];
     struct stat info;
+    /* To open a FIFO and close it again would end its writer. */
+    if (stat(path, &info) || !S_ISREG(info.st_mode))
+        return 0;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return 0;
-    int is_mvf = !fstat(file, &info) && S_ISREG(info.st_mode) &&
-                 pread(file, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes &&
+    int is_mvf = pread(file, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes &&
                  !memcmp(bytes, MVF_FILE_MAGIC, sizeof bytes);
     close(file);
     return is_mvf;
