@@ -34,7 +34,7 @@ src_libmvf_internal_la_SOURCES = \
 src_libmvf_internal_la_SOURCES += \
 	src/search/assemble.c src/search/assemble.h src/search/block_search.c \
 	src/search/block_search.h src/search/guides.c src/search/merge.c src/search/merge.h \
-	src/search/metric_rule.h src/search/patch.c src/search/patch.h src/search/predict.c \
+	src/search/metric_rule.h src/search/path_rule.h src/search/path_smooth.c src/search/path_smooth.h src/search/patch.c src/search/patch.h src/search/predict.c \
 	src/search/refine.c src/search/refine.h src/search/subpel.c src/search/subpel_rule.h \
 	src/search/subpel_template.h
 # Work on fields.

@@ -31,6 +31,7 @@ static const struct {
     {"hints", check_hints, 0},
     {"partitions", check_partitions, 0},
     {"merges", check_merges, 0},
+    {"smooth paths", check_smooth_paths, 0},
     {"truemotion", check_truemotion, 0},
     {"search", check_search, 1},
     {"cuda", check_cuda, 1},

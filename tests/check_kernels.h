@@ -60,6 +60,7 @@ void check_rates(check_run *run);
 void check_hints(check_run *run);
 void check_partitions(check_run *run);
 void check_merges(check_run *run);
+void check_smooth_paths(check_run *run);
 void check_truemotion(check_run *run);
 void bench_truemotion(check_run *run);
 void check_cuda_encoder(check_run *run);

@@ -298,3 +298,19 @@ oracle_answer oracle_search(const mvf_options *o, const check_plane *current,
         best = search_neighbours(o, current, reference, b, best, 1);
     return best.answer;
 }
+
+int oracle_is_candidate(const mvf_options *o, const check_plane *plane, const oracle_block *b,
+                        int32_t x, int32_t y)
+{
+    return is_candidate(o, plane, b, x, y);
+}
+
+oracle_answer oracle_rate_vector(const mvf_options *o, const check_plane *current,
+                                 const check_plane *reference, const oracle_block *b, int32_t x,
+                                 int32_t y, uint64_t *j)
+{
+    mvf_metric metric = o->subpel == MVF_SUBPEL_NONE ? o->metric : o->refine_metric;
+    scored s = score(o, metric, current, reference, b, x, y);
+    *j = s.j;
+    return s.answer;
+}

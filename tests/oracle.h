@@ -36,6 +36,15 @@ uint32_t oracle_average(const mvf_options *options, const check_plane *current,
                         const check_plane *first, mvf_vector a, const check_plane *second,
                         mvf_vector b, const oracle_block *block);
 
+/* Whether the edge rule allows the vector. */
+int oracle_is_candidate(const mvf_options *options, const check_plane *plane,
+                        const oracle_block *block, int32_t x, int32_t y);
+
+/* The vector (x, y) with its cost in the last metric of the search, and its J. */
+oracle_answer oracle_rate_vector(const mvf_options *options, const check_plane *current,
+                                 const check_plane *reference, const oracle_block *block, int32_t x,
+                                 int32_t y, uint64_t *j);
+
 oracle_answer oracle_search(const mvf_options *options, const check_plane *current,
                             const check_plane *reference, const oracle_block *block);
 

@@ -329,8 +329,8 @@ static const char *set_merge(cli_options *options, const char *value)
 static const char *set_smooth(cli_options *options, const char *value)
 {
     int index = 0;
-    const char *right = choose(&index, value, "none or median");
-    options->smooth = index > 0;
+    const char *right = choose(&index, value, "none, median or path");
+    options->search.smooth = (mvf_smooth)index;
     return right;
 }
 
@@ -548,7 +548,9 @@ static const option_spec specs[] = {
     {"merge", "HOW", SEARCHES, set_merge,
      "with both references: none, best (of the two) or average (where better) [none]"},
     {"smooth", "HOW", SEARCHES, set_smooth,
-     "none, or median: each block takes the vector median of the 3x3 blocks round it [none]"},
+     "none; median: each block takes the vector median of the 3x3 blocks round it; path: it takes "
+     "a "
+     "vector of its surroundings where that costs little [none]"},
     HEADING("Fractions of a pixel"),
     {"subpel", "STEP", SEARCHES, set_subpel, "refine vectors: none, half or quarter px [none]"},
     {"filter", "NAME", SEARCHES, set_filter,
@@ -739,10 +741,6 @@ static parse_result check_encoder_options(const cli_options *options)
         return usage_error("--leaf-cost has no effect with --partition-output all");
     if (options->reference != REFERENCE_BOTH && options_was_given(options, "merge"))
         return usage_error("--merge has no effect without --reference both");
-    if (options->smooth && (options->search.partitions != MVF_PARTITIONS_FIXED ||
-                            options->search.merge == MVF_MERGE_AVERAGE))
-        return usage_error("--smooth median needs blocks on a grid: it does not go with "
-                           "--partitions square or rect, nor with --merge average");
     if (options_was_given(options, "lambda") && options_was_given(options, "qp"))
         return usage_error("--lambda and --qp both set lambda: give one of them");
     return PARSE_RUN;

@@ -55,8 +55,6 @@ typedef struct cli_options {
     /* Of these frames, one in so many. */
     int64_t every;
     vectors_choice vectors;
-    /* Whether fields go through mvf_field_smooth(). */
-    int smooth;
     /* As in mvf_sink_options. */
     int32_t compression;
     int32_t stream;

@@ -110,10 +110,7 @@ static mvf_status deliver(run_state *state)
             field->flags |= MVF_FIELD_DAMAGED;
         if (mvf_frame_is_key(frame->frame))
             field->flags |= MVF_FIELD_KEY;
-        if (state->options->smooth)
-            status = mvf_field_smooth(field);
-        if (status == MVF_OK)
-            status = state->consume(state->opaque, frame->frame, field);
+        status = state->consume(state->opaque, frame->frame, field);
         mvf_field_free(&field);
         free_frame(frame);
         if (status != MVF_OK)

@@ -32,7 +32,8 @@ enum {
     MVF_BLOCK_OCCLUDED = 1 << 2,
     /* Method truemotion: the block has no texture to match; its surroundings decide. */
     MVF_BLOCK_FLAT = 1 << 3,
-    /* mvf_field_smooth() gave the block another one's vector; its cost is that of its own. */
+    /* A vector median (mvf_field_smooth()) gave the block another one's vector; its cost is that of
+       its own. */
     MVF_BLOCK_SMOOTHED = 1 << 4
 };
 

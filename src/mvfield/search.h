@@ -140,6 +140,18 @@ typedef enum mvf_merge {
     MVF_MERGE_AVERAGE = 2
 } mvf_merge;
 
+/* What is done to searched vectors, so that neighbours agree. */
+typedef enum mvf_smooth {
+    MVF_SMOOTH_NONE = 0,
+    /* mvf_field_smooth(): vector medians. */
+    MVF_SMOOTH_MEDIAN = 1,
+    /*
+     * Paths: each block keeps its vector or takes another block's that costs it little more and
+     * fits its surroundings better (search/path_rule.h). The cost is that of the new vector.
+     */
+    MVF_SMOOTH_PATH = 2
+} mvf_smooth;
+
 /* x86-64 instruction levels; other processors have MVF_CPU_C alone. */
 typedef enum mvf_cpu_level {
     MVF_CPU_C = 0,
@@ -226,6 +238,9 @@ typedef struct mvf_options {
     mvf_merge merge;
     /* With method truemotion. Default high. */
     mvf_effort effort;
+    /* Of blocks on a grid: not with partitions, merge average or method truemotion, and path not
+     * with metric ssd. Default none. */
+    mvf_smooth smooth;
 } mvf_options;
 
 /* Fills in the defaults: exact full search of 16 x 16 blocks within +-16 px, backend auto. */

@@ -130,6 +130,25 @@ static mvf_status check_partitions(const mvf_options *options)
     return MVF_OK;
 }
 
+static mvf_status check_smooth(const mvf_options *options)
+{
+    mvf_metric metric =
+        options->subpel == MVF_SUBPEL_NONE ? options->metric : options->refine_metric;
+    if (options->smooth > MVF_SMOOTH_PATH)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "smooth is not one that this version knows");
+    if (options->smooth != MVF_SMOOTH_NONE &&
+        (options->partitions != MVF_PARTITIONS_FIXED || options->merge == MVF_MERGE_AVERAGE))
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "smooth %s needs blocks on a grid: it does not go with partitions square "
+                        "or rect, nor with merge average",
+                        options->smooth == MVF_SMOOTH_PATH ? "path" : "median");
+    if (options->smooth == MVF_SMOOTH_PATH && metric == MVF_METRIC_SSD)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "smooth path weighs gray levels: take metric sad, satd or satd4, not ssd");
+    return MVF_OK;
+}
+
 /* CUDA splits squares of 16 and more into squares of 8 and more. */
 static const char *partitions_beyond_cuda(const mvf_search_config *config)
 {
@@ -170,10 +189,10 @@ static mvf_status check_truemotion(const mvf_options *options)
                         "effort is not one that this version knows");
     if (options->subpel != MVF_SUBPEL_NONE || options->metric != MVF_METRIC_SAD ||
         options->lambda_q4 || options->partitions != MVF_PARTITIONS_FIXED ||
-        options->merge != MVF_MERGE_NONE)
+        options->merge != MVF_MERGE_NONE || options->smooth != MVF_SMOOTH_NONE)
         return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
                         "method truemotion has its own measure and steps: leave metric, lambda, "
-                        "subpel, partitions and merge alone");
+                        "subpel, partitions, merge and smooth alone");
     return MVF_OK;
 }
 
@@ -206,6 +225,7 @@ mvf_status mvf_options_check(const mvf_options *options)
     MVF_TRY(check_rate(options));
     MVF_TRY(check_hier(options));
     MVF_TRY(check_partitions(options));
+    MVF_TRY(check_smooth(options));
     return check_choices(options);
 }
 
@@ -299,7 +319,8 @@ mvf_status mvf_search_configure(mvf_search_config *config, const mvf_options *op
                             .partitions = options->partitions,
                             .partition_output = options->partition_output,
                             .leaf_cost = options->leaf_cost,
-                            .merge = options->merge};
+                            .merge = options->merge,
+                            .smooth = options->smooth};
     if (config->method == MVF_METHOD_TRUEMOTION)
         return configure_truemotion(config, options);
     add_levels(config, options->partition_min);

@@ -51,6 +51,7 @@ typedef struct mvf_search_config {
     mvf_partition_output partition_output;
     uint32_t leaf_cost;
     mvf_merge merge;
+    mvf_smooth smooth;
     /* The grids that get matches: one without partitions. */
     int32_t n_levels;
     mvf_level levels[MVF_MAX_LEVELS];

@@ -8,6 +8,7 @@
 #include "search/assemble.h"
 #include "search/engine.h"
 #include "search/merge.h"
+#include "search/path_smooth.h"
 
 #define REASON_BYTES 512
 #define NO_SLOT SIZE_MAX
@@ -556,8 +557,40 @@ static void average(mvf_searcher *s, const submission *entry, const mvf_assembly
     s->ops->run_tasks(s->engine, average_task, &averaging, mvf_averaging_tasks(&s->config));
 }
 
+/* For engines without threads of their own. */
+static void run_in_turn(mvf_engine *engine,
+                        void (*run)(void *context, int32_t task, int32_t worker), void *context,
+                        int32_t n_tasks)
+{
+    (void)engine;
+    for (int32_t i = 0; i < n_tasks; i++)
+        run(context, i, 0);
+}
+
+/* Smooth paths through the vectors to each reference. */
+static mvf_status smooth_paths(mvf_searcher *s, const submission *entry)
+{
+    size_t n_blocks = (size_t)s->config.cols * (size_t)s->config.rows;
+    mvf_plane current = view_slot(s, entry->slots[0]);
+    for (size_t i = 0; i < entry->n_references; i++) {
+        mvf_plane reference = view_slot(s, entry->slots[1 + i]);
+        mvf_path_input input = {.config = &s->config,
+                                .level = s->options.cpu_level,
+                                .current = &current,
+                                .reference = &reference,
+                                .run_tasks = s->ops->run_tasks ? s->ops->run_tasks : run_in_turn,
+                                .engine = s->engine};
+        if (entry->predictors)
+            input.predictors = entry->predictors + i * n_blocks;
+        MVF_TRY(mvf_path_smooth(&input, entry->matches + i * s->config.n_matches));
+    }
+    return MVF_OK;
+}
+
 static mvf_status assemble(mvf_searcher *s, submission *entry)
 {
+    if (s->config.smooth == MVF_SMOOTH_PATH && entry->n_references)
+        MVF_TRY(smooth_paths(s, entry));
     mvf_assembly assembly = {.config = &s->config,
                              .matches = entry->matches,
                              .ratings = entry->ratings,
@@ -579,7 +612,7 @@ static mvf_status assemble(mvf_searcher *s, submission *entry)
     }
     mvf_assemble_field(&assembly);
     free(choices);
-    return MVF_OK;
+    return s->config.smooth == MVF_SMOOTH_MEDIAN ? mvf_field_smooth(entry->field) : MVF_OK;
 }
 
 static mvf_status collect_jobs(mvf_searcher *s, submission *entry, int wait)

@@ -131,6 +131,7 @@ static void test_bad_options(void **state)
         BAD(threads, 1025, "threads"),
         BAD(max_in_flight, 0, "1 to 64"),
         BAD(max_in_flight, 65, "1 to 64"),
+        BAD(smooth, 3, "smooth"),
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -157,7 +158,8 @@ static void test_good_options(void **state)
         BAD(block_w, 4, ""),       BAD(block_h, 64, ""),       BAD(step_x, 1, ""),
         BAD(step_y, 16, ""),       BAD(range_x, 256, ""),      BAD(range_y, 0, ""),
         BAD(threads, 0, ""),       BAD(threads, 1024, ""),     BAD(edges, 1, ""),
-        BAD(max_in_flight, 1, ""), BAD(max_in_flight, 64, ""),
+        BAD(max_in_flight, 1, ""), BAD(max_in_flight, 64, ""), BAD(smooth, 1, ""),
+        BAD(smooth, 2, ""),
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
