@@ -7,6 +7,7 @@
         field = fields.at(17)          # the field of frame 17
         u, v = field.grid_px()         # (rows, cols) arrays of px, NaN where there is no vector
         flow = field.flow_px()         # (2, height, width), one vector a pixel
+        field.confidence               # of each block, 0 to 255; None but for true motion
 
 A vector points from its block in the current frame to its prediction in the reference: content that
 moved 3 px to the left has x = +3. y grows downwards. doc/mvf-format.md describes each byte.
@@ -24,7 +25,8 @@ MAGIC = b"\x89MVF\r\n\x1a\n"
 NONE = -(2**63)
 BLOCK = np.dtype([("x", "<i4"), ("y", "<i4"), ("w", "<u2"), ("h", "<u2"), ("mv_x", "<i2"),
                   ("mv_y", "<i2"), ("cost", "<u4"), ("dir", "i1"), ("flags", "u1"), ("ref", "<i2")])
-HEAD = struct.Struct("<qqiiiiBBBxiIHHHHiiIQ")
+HEAD = struct.Struct("<qqiiiiBBBBiIHHHHiiIQ")
+HAS_CONFIDENCE = 1
 CHUNK = struct.Struct("<4sIQQII")
 
 
@@ -35,21 +37,28 @@ class Damaged(Exception):
 class Field:
     """The vectors of one frame. `blocks` is a structured array: x, y, w, h in px, mv_x and mv_y in
     1/mv_scale px, cost, dir (-1 past, 1 future, 0 no vector), flags, ref (index into references, -1
-    unknown). It is empty where the frame has no field, which is not the same as zero vectors."""
+    unknown). It is empty where the frame has no field, which is not the same as zero vectors.
+    `confidence` is an array of uint8, one for each block, or None if the search does not tell."""
 
     def __init__(self, record):
         (self.frame, self.pts, num, den, self.width, self.height, self.bit_depth, kind, source,
-         self.mv_scale, self.flags, self.block_w, self.block_h, self.step_x, self.step_y, self.cols,
+         extras, self.mv_scale, self.flags, self.block_w, self.block_h, self.step_x, self.step_y, self.cols,
          self.rows, n_references, n_blocks) = HEAD.unpack_from(record)
         self.type = "?IPB"[kind] if kind < 4 else "?"
         self.source = "codec" if source else "search"
         self.time = self.pts * num / den if self.pts != NONE and num and den else None
-        if HEAD.size + 16 * n_references + BLOCK.itemsize * n_blocks != len(record):
+        at = HEAD.size + 16 * n_references
+        end = at + (BLOCK.itemsize + (extras & HAS_CONFIDENCE)) * n_blocks
+        # What a later version adds is after what this one knows.
+        if len(record) < end or (len(record) > end and not extras & ~HAS_CONFIDENCE):
             raise ValueError("the record's counts do not make up its size")
         self.references = [struct.unpack_from("<qq", record, HEAD.size + 16 * i)
                            for i in range(n_references)]
-        self._packed = memoryview(record)[HEAD.size + 16 * n_references:]
-        self.blocks = np.frombuffer(self._packed, BLOCK)
+        self._packed = memoryview(record)[at:end]
+        self.blocks = np.frombuffer(self._packed[:BLOCK.itemsize * n_blocks], BLOCK)
+        self.confidence = None
+        if extras & HAS_CONFIDENCE:
+            self.confidence = np.frombuffer(self._packed[BLOCK.itemsize * n_blocks:], np.uint8)
 
     def unpack(self):
         """Turns the packed form into blocks."""
@@ -68,6 +77,10 @@ class Field:
                 value = np.cumsum(delta, dtype=np.uint32)
             blocks[name] = value.astype(f"<u{size}").view(BLOCK[name])
         self.blocks = blocks
+        if self.confidence is not None:
+            delta = packed[at:at + n].astype(np.uint32)
+            delta = (delta >> np.uint32(1)) ^ (np.uint32(0) - (delta & np.uint32(1)))
+            self.confidence = np.cumsum(delta, dtype=np.uint32).astype(np.uint8)
 
     def _from_grid(self, name, n):
         i = np.arange(n, dtype=np.int64)

@@ -2,10 +2,15 @@
 #include "field/record.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "field/check.h"
+
+/* Of byte 35. */
+#define HAS_CONFIDENCE 1
 
 void mvf_record_write_header(uint8_t bytes[MVF_RECORD_HEADER_BYTES], const mvf_field *field)
 {
@@ -17,7 +22,8 @@ void mvf_record_write_header(uint8_t bytes[MVF_RECORD_HEADER_BYTES], const mvf_f
     to = mvf_put_le(to, (uint32_t)field->height, 4);
     to = mvf_put_le(to, (uint32_t)field->bit_depth, 1);
     to = mvf_put_le(to, field->type, 1);
-    to = mvf_put_le(to, field->source, 2);
+    to = mvf_put_le(to, field->source, 1);
+    to = mvf_put_le(to, field->confidence ? HAS_CONFIDENCE : 0, 1);
     to = mvf_put_le(to, (uint32_t)field->mv_scale, 4);
     to = mvf_put_le(to, field->flags, 4);
     to = mvf_put_le(to, (uint32_t)field->grid.block_w, 2);
@@ -53,7 +59,7 @@ void mvf_record_write_block(uint8_t bytes[MVF_RECORD_BLOCK_BYTES], const mvf_blo
 size_t mvf_record_bytes(const mvf_field *field)
 {
     return MVF_RECORD_HEADER_BYTES + MVF_RECORD_REFERENCE_BYTES * field->n_references +
-           MVF_RECORD_BLOCK_BYTES * field->n_blocks;
+           (MVF_RECORD_BLOCK_BYTES + (field->confidence != NULL)) * field->n_blocks;
 }
 
 static uint8_t *write_head(uint8_t *bytes, const mvf_field *field)
@@ -70,14 +76,22 @@ void mvf_record_write(uint8_t *bytes, const mvf_field *field)
     bytes = write_head(bytes, field);
     for (size_t i = 0; i < field->n_blocks; i++, bytes += MVF_RECORD_BLOCK_BYTES)
         mvf_record_write_block(bytes, &field->blocks[i]);
+    if (field->confidence && field->n_blocks)
+        memcpy(bytes, field->confidence, field->n_blocks);
 }
 
-/* The members of a block, in the order of the record. */
-enum { X, Y, W, H, MV_X, MV_Y, COST, DIR, FLAGS, REF, N_MEMBERS };
-static const int member_bytes[N_MEMBERS] = {4, 4, 2, 2, 2, 2, 4, 1, 1, 2};
+/* The members of a block, in the order of the record; a field without confidence ends before it. */
+enum { X, Y, W, H, MV_X, MV_Y, COST, DIR, FLAGS, REF, CONFIDENCE, N_MEMBERS };
+static const int member_bytes[N_MEMBERS] = {4, 4, 2, 2, 2, 2, 4, 1, 1, 2, 1};
 
-static uint32_t get_member(const mvf_block *block, int member)
+static int count_members(const mvf_field *field)
 {
+    return field->confidence ? N_MEMBERS : CONFIDENCE;
+}
+
+static uint32_t get_member(const mvf_field *field, size_t i, int member)
+{
+    const mvf_block *block = &field->blocks[i];
     switch (member) {
     case X:
         return (uint32_t)block->x;
@@ -97,13 +111,16 @@ static uint32_t get_member(const mvf_block *block, int member)
         return (uint32_t)block->dir;
     case FLAGS:
         return block->flags;
+    case CONFIDENCE:
+        return field->confidence[i];
     default:
         return (uint32_t)block->ref;
     }
 }
 
-static void set_member(mvf_block *block, int member, uint32_t value)
+static void set_member(mvf_field *field, size_t i, int member, uint32_t value)
 {
+    mvf_block *block = &field->blocks[i];
     switch (member) {
     case X:
         block->x = (int32_t)value;
@@ -132,6 +149,9 @@ static void set_member(mvf_block *block, int member, uint32_t value)
     case FLAGS:
         block->flags = (uint8_t)value;
         break;
+    case CONFIDENCE:
+        field->confidence[i] = (uint8_t)value;
+        break;
     default:
         block->ref = (int16_t)value;
     }
@@ -156,17 +176,17 @@ static uint32_t predict(const mvf_field *field, size_t i, int member)
 {
     if (member <= H && mvf_grid_cells(&field->grid))
         return predict_from_grid(field, i, member);
-    return i ? get_member(&field->blocks[i - 1], member) : 0;
+    return i ? get_member(field, i - 1, member) : 0;
 }
 
 void mvf_record_pack(uint8_t *bytes, const mvf_field *field)
 {
     size_t n = field->n_blocks;
     bytes = write_head(bytes, field);
-    for (int member = 0; member < N_MEMBERS; member++) {
+    for (int member = 0; member < count_members(field); member++) {
         int shift = 32 - 8 * member_bytes[member];
         for (size_t i = 0; i < n; i++) {
-            uint32_t delta = get_member(&field->blocks[i], member) - predict(field, i, member);
+            uint32_t delta = get_member(field, i, member) - predict(field, i, member);
             int32_t value = (int32_t)(delta << shift) >> shift;
             uint32_t zigzag = (uint32_t)value << 1 ^ (uint32_t)(value >> 31);
             for (int byte = 0; byte < member_bytes[member]; byte++)
@@ -179,13 +199,13 @@ void mvf_record_pack(uint8_t *bytes, const mvf_field *field)
 static void unpack_blocks(mvf_field *field, const uint8_t *bytes)
 {
     size_t n = field->n_blocks;
-    for (int member = 0; member < N_MEMBERS; member++) {
+    for (int member = 0; member < count_members(field); member++) {
         for (size_t i = 0; i < n; i++) {
             uint32_t zigzag = 0;
             for (int byte = 0; byte < member_bytes[member]; byte++)
                 zigzag |= (uint32_t)bytes[(size_t)byte * n + i] << 8 * byte;
             uint32_t delta = zigzag >> 1 ^ (0 - (zigzag & 1));
-            set_member(&field->blocks[i], member, predict(field, i, member) + delta);
+            set_member(field, i, member, predict(field, i, member) + delta);
         }
         bytes += (size_t)member_bytes[member] * n;
     }
@@ -232,11 +252,14 @@ static void read_body(mvf_field *field, const uint8_t *bytes, int packed)
     for (size_t i = 0; i < field->n_references; i++, bytes += MVF_RECORD_REFERENCE_BYTES)
         field->references[i] =
             (mvf_reference){(int64_t)mvf_get_le64(bytes), (int64_t)mvf_get_le64(bytes + 8)};
-    if (packed)
+    if (packed) {
         unpack_blocks(field, bytes);
-    else
-        for (size_t i = 0; i < field->n_blocks; i++, bytes += MVF_RECORD_BLOCK_BYTES)
-            read_block(&field->blocks[i], bytes);
+        return;
+    }
+    for (size_t i = 0; i < field->n_blocks; i++, bytes += MVF_RECORD_BLOCK_BYTES)
+        read_block(&field->blocks[i], bytes);
+    if (field->confidence && field->n_blocks)
+        memcpy(field->confidence, bytes, field->n_blocks);
 }
 
 /* Whether the counts in the header make up the record's size. */
@@ -251,7 +274,11 @@ static int counts_fit(const uint8_t *bytes, size_t n_bytes, size_t *n_references
     left -= references * MVF_RECORD_REFERENCE_BYTES;
     *n_references = (size_t)references;
     *n_blocks = (size_t)blocks;
-    return left % MVF_RECORD_BLOCK_BYTES == 0 && left / MVF_RECORD_BLOCK_BYTES == blocks;
+    uint64_t each = MVF_RECORD_BLOCK_BYTES + (bytes[35] & HAS_CONFIDENCE ? 1 : 0);
+    if (blocks > left / each)
+        return 0;
+    /* What a later version adds is after what this one knows. */
+    return left == blocks * each || bytes[35] & ~HAS_CONFIDENCE;
 }
 
 mvf_status mvf_record_read(mvf_field **out, const uint8_t *bytes, size_t n_bytes, int packed,
@@ -266,6 +293,13 @@ mvf_status mvf_record_read(mvf_field **out, const uint8_t *bytes, size_t n_bytes
     }
     mvf_field *field;
     MVF_TRY(mvf_field_alloc(&field, n_references, n_blocks));
+    if (bytes[35] & HAS_CONFIDENCE) {
+        field->confidence = mvf_alloc_array(n_blocks, 1);
+        if (!field->confidence) {
+            mvf_field_free(&field);
+            return MVF_ERROR_MEMORY;
+        }
+    }
     read_header(field, bytes);
     read_body(field, bytes + MVF_RECORD_HEADER_BYTES, packed);
     if (mvf_field_find_fault(field, fault, fault_size)) {

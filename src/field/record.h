@@ -7,7 +7,8 @@
  *      8  int64   pts (INT64_MIN: none)
  *     16  int32   time base numerator, int32 denominator
  *     24  int32   width, int32 height
- *     32  uint8   bit depth, uint8 picture type, uint8 vector source, uint8 zero
+ *     32  uint8   bit depth, uint8 picture type, uint8 vector source
+ *     35  uint8   what follows the blocks: 1 their confidence
  *     36  int32   mv_scale
  *     40  uint32  flags
  *     44  uint16  block_w, block_h, step_x, step_y (zero without a grid)
@@ -20,13 +21,15 @@
  *     12  int16   mv_x, int16 mv_y
  *     16  uint32  cost
  *     20  int8    dir, uint8 flags, int16 ref
+ *   confidence, if the header says so: a uint8 for each block
+ * What other bits of byte 35 stand for comes after that, and is for later readers.
  *
  * The packed form has the same size and is made to be compressed. Header and references are the
- * same; then, for each of the ten members of a block in the order above, all blocks' values: each
- * minus its prediction, modulo the member's width, as zigzag (0, -1, 1, -2 ... are 0, 1, 2, 3 ...),
- * the lowest bytes of all blocks first, then their second bytes, and so on. On a grid x, y, w and h
- * are predicted from the block's place in it (clipped to the frame); everything else from the block
- * before, and the first block from zeros.
+ * same; then, for each of the members of a block in the order above, confidence last, all blocks'
+ * values: each minus its prediction, modulo the member's width, as zigzag (0, -1, 1, -2 ... are 0,
+ * 1, 2, 3 ...), the lowest bytes of all blocks first, then their second bytes, and so on. On a grid
+ * x, y, w and h are predicted from the block's place in it (clipped to the frame); everything else
+ * from the block before, and the first block from zeros.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -30,7 +30,9 @@ extern "C" {
  * time in seconds to the microsecond, empty where there is none, like pts; type ? I P or B; source
  * search or codec; ref is the reference's frame index, empty if unknown; mv_x and mv_y in px. A
  * frame without a field is one row whose columns from dir on are empty; a block without a vector
- * has empty mv_x, mv_y and cost; cost is empty with codec vectors.
+ * has empty mv_x, mv_y and cost; cost is empty with codec vectors. With method truemotion two more
+ * columns: confidence (0 to 255) and flags (MVF_BLOCK_); as the first field has them or not, and
+ * MVF_ERROR_UNSUPPORTED for later ones that do where it did not.
  *
  * jsonl: One JSON object a line and frame: frame, pts, time_base [num, den], time, type, key,
  * source, width, height, bit_depth, mv_scale, grid {cols, rows, block, step} or null, references
@@ -61,7 +63,8 @@ extern "C" {
  * 1; missing: 0, 0, 0, and so are, with a warning, vectors outside -512 to +511.98 px.
  *
  * yuview: Statistics that YUView draws over a video (.yuview.csv): types 0 MVPast and 1 MVFuture
- * (vectors in 1/scaleFactor px), 2 Cost; no rows where something is missing.
+ * (vectors in 1/scaleFactor px), 2 Cost and, with method truemotion, 3 Confidence; no rows where
+ * something is missing.
  *
  * mvf: The library's own: read it back with mvfield/reader.h. doc/mvf-format.md describes each
  * byte. Packed and deflated with compression 1 to 9, else as it lies in memory.

@@ -9,7 +9,7 @@
 #define MVF_FILE_MAGIC "\x89MVF\r\n\x1a\n"
 #define MVF_FILE_MAGIC_BYTES 8
 #define MVF_FILE_MAJOR 1
-#define MVF_FILE_MINOR 0
+#define MVF_FILE_MINOR 1
 
 /* File header: the fixed part, and all of it with the text that follows. */
 #define MVF_FILE_FIXED_BYTES 64

@@ -5,11 +5,13 @@
 #include "sink/sink.h"
 #include "sink/text.h"
 
-/* Room for one row: 13 numbers, the separators and names. */
-#define ROW_BYTES (14 * MVF_TEXT_NUMBER)
+/* Room for one row: 15 numbers, the separators and names. */
+#define ROW_BYTES (16 * MVF_TEXT_NUMBER)
 #define BUFFER_BYTES (1 << 16)
 
 typedef struct csv_state {
+    /* Whether there are columns for confidence and flags: as the first field has them. */
+    int is_rated;
     char buffer[BUFFER_BYTES];
 } csv_state;
 
@@ -33,6 +35,16 @@ static char *put_reference(char *to, const mvf_field *field, const mvf_block *bl
     if (block->ref < 0 || field->references[block->ref].frame == MVF_NO_FRAME)
         return to;
     return mvf_text_int(to, field->references[block->ref].frame);
+}
+
+/* What a method that rates its vectors adds to a row. */
+static char *put_rating(char *to, const mvf_field *field, size_t i)
+{
+    *to++ = ',';
+    if (field->confidence)
+        to = mvf_text_int(to, field->confidence[i]);
+    *to++ = ',';
+    return mvf_text_int(to, field->blocks[i].flags);
 }
 
 static char *put_block_columns(char *to, const mvf_field *field, const mvf_block *block)
@@ -59,14 +71,32 @@ static char *put_block_columns(char *to, const mvf_field *field, const mvf_block
     /* A codec's vectors come without a cost. */
     if (block->dir && field->source != MVF_VECTORS_CODEC)
         to = mvf_text_int(to, block->cost);
-    *to++ = '\n';
     return to;
 }
 
 static mvf_status write_header(mvf_sink *sink)
 {
-    static const char header[] = "frame,pts,time,type,source,dir,ref,x,y,w,h,mv_x,mv_y,cost\n";
-    return mvf_sink_put(sink, header, sizeof header - 1);
+    static const char header[] = "frame,pts,time,type,source,dir,ref,x,y,w,h,mv_x,mv_y,cost",
+                      rated[] = ",confidence,flags";
+    const csv_state *state = sink->state;
+    MVF_TRY(mvf_sink_put(sink, header, sizeof header - 1));
+    if (state->is_rated)
+        MVF_TRY(mvf_sink_put(sink, rated, sizeof rated - 1));
+    return mvf_sink_put(sink, "\n", 1);
+}
+
+static mvf_status start_rows(mvf_sink *sink, const mvf_field *field)
+{
+    csv_state *state = sink->state;
+    if (!sink->n_fields) {
+        state->is_rated = field->confidence != NULL;
+        return write_header(sink);
+    }
+    if (field->confidence && field->n_blocks && !state->is_rated)
+        return mvf_sink_refuse(sink, field,
+                               "its blocks have a confidence, and the first frame's had no column "
+                               "for it; jsonl, npz and mvf hold both");
+    return MVF_OK;
 }
 
 static mvf_status write_rows(mvf_sink *sink, const mvf_field *field)
@@ -74,9 +104,10 @@ static mvf_status write_rows(mvf_sink *sink, const mvf_field *field)
     csv_state *state = sink->state;
     char prefix[ROW_BYTES], *to = state->buffer, *last = to + BUFFER_BYTES - ROW_BYTES;
     size_t n_prefix = (size_t)(put_frame_columns(prefix, field) - prefix);
+    MVF_TRY(start_rows(sink, field));
     if (!field->n_blocks) {
         memcpy(to, prefix, n_prefix);
-        to = mvf_text_string(to + n_prefix, ",,,,,,,,,\n");
+        to = mvf_text_string(to + n_prefix, state->is_rated ? ",,,,,,,,,,,\n" : ",,,,,,,,,\n");
     }
     for (size_t i = 0; i < field->n_blocks; i++) {
         if (to > last) {
@@ -85,13 +116,21 @@ static mvf_status write_rows(mvf_sink *sink, const mvf_field *field)
         }
         memcpy(to, prefix, n_prefix);
         to = put_block_columns(to + n_prefix, field, &field->blocks[i]);
+        if (state->is_rated)
+            to = put_rating(to, field, i);
+        *to++ = '\n';
     }
     MVF_TRY(mvf_sink_put(sink, state->buffer, (size_t)(to - state->buffer)));
     return mvf_output_flush(&sink->output);
 }
 
+static mvf_status finish(mvf_sink *sink)
+{
+    return sink->n_fields ? MVF_OK : write_header(sink);
+}
+
 const mvf_sink_format_ops mvf_sink_csv = {.name = "csv",
                                           .extension = ".csv",
                                           .state_bytes = sizeof(csv_state),
-                                          .open = write_header,
-                                          .write = write_rows};
+                                          .write = write_rows,
+                                          .finish = finish};

@@ -24,6 +24,8 @@ static mvf_status digest(mvf_sink *sink, const mvf_field *field)
         mvf_record_write_block(bytes, &field->blocks[i]);
         mvf_md5_update(md5, bytes, MVF_RECORD_BLOCK_BYTES);
     }
+    if (field->confidence)
+        mvf_md5_update(md5, field->confidence, field->n_blocks);
     return MVF_OK;
 }
 

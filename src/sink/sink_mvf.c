@@ -10,7 +10,7 @@
 #include "sink/sink.h"
 
 static const char description[MVF_FILE_HEADER_BYTES - MVF_FILE_FIXED_BYTES] =
-    "mvf 1.0: vectors from a block to its prediction in the reference; x right, y down; unit "
+    "mvf 1.1: vectors from a block to its prediction in the reference; x right, y down; unit "
     "1/mv_scale px\n";
 
 typedef struct index_entry {

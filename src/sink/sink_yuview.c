@@ -10,13 +10,15 @@
 #define BUFFER_BYTES (1 << 16)
 
 /* The type numbers that the header gives. */
-enum { TYPE_PAST, TYPE_FUTURE, TYPE_COST };
+enum { TYPE_PAST, TYPE_FUTURE, TYPE_COST, TYPE_CONFIDENCE };
 
 typedef struct yuview_state {
     /* The first field, without its blocks. */
     mvf_field first;
     /* 0 until the header is written. */
     int32_t mv_scale;
+    /* Whether the header has a type for confidence. */
+    int is_rated;
     char *to;
     char buffer[BUFFER_BYTES];
 } yuview_state;
@@ -63,6 +65,11 @@ static mvf_status write_header(mvf_sink *sink, const mvf_field *field)
     to = mvf_text_int(mvf_text_string(to, "%;type;"), TYPE_COST);
     to = mvf_text_int(mvf_text_string(to, ";Cost;range;\n%;defaultRange;0;"), top_cost(field));
     to = mvf_text_string(to, ";jet\n");
+    if (field->confidence) {
+        to = mvf_text_int(mvf_text_string(to, "%;type;"), TYPE_CONFIDENCE);
+        to = mvf_text_string(to, ";Confidence;range;\n%;defaultRange;0;255;jet\n");
+    }
+    state->is_rated = field->confidence != NULL;
     state->mv_scale = field->mv_scale;
     return mvf_sink_put(sink, header, (size_t)(to - header));
 }
@@ -100,6 +107,8 @@ static mvf_status write_type(mvf_sink *sink, const mvf_field *field, int64_t fra
         state->to = put_place(state->to, frame, block, type);
         if (type == TYPE_COST) {
             state->to = mvf_text_int(state->to, block->cost);
+        } else if (type == TYPE_CONFIDENCE) {
+            state->to = mvf_text_int(state->to, field->confidence[i]);
         } else {
             state->to = mvf_text_int(state->to, block->mv_x);
             *state->to++ = ';';
@@ -115,8 +124,10 @@ static mvf_status write_field(mvf_sink *sink, const mvf_field *field)
     yuview_state *state = sink->state;
     int64_t frame = field->frame == MVF_NO_FRAME ? sink->n_fields : field->frame;
     int last = field->source == MVF_VECTORS_CODEC ? TYPE_FUTURE : TYPE_COST;
-    if (!sink->n_fields)
+    if (!sink->n_fields) {
         state->first = *field;
+        state->first.confidence = NULL;
+    }
     if (!field->n_blocks)
         return MVF_OK;
     /* A frame without vectors may not know their unit. */
@@ -126,9 +137,16 @@ static mvf_status write_field(mvf_sink *sink, const mvf_field *field)
         return mvf_sink_refuse(sink, field,
                                "its vector unit differs from the first frame's, and the file has "
                                "one; csv, jsonl, npz and mvf hold both");
+    if (field->confidence && !state->is_rated)
+        return mvf_sink_refuse(
+            sink, field,
+            "its blocks have a confidence, and the file's header has no type for "
+            "it; jsonl, npz and mvf hold both");
     state->to = state->buffer;
     for (int type = TYPE_PAST; type <= last; type++)
         MVF_TRY(write_type(sink, field, frame, type));
+    if (state->is_rated && field->confidence)
+        MVF_TRY(write_type(sink, field, frame, TYPE_CONFIDENCE));
     MVF_TRY(flush(sink, BUFFER_BYTES));
     return mvf_output_flush(&sink->output);
 }

@@ -30,6 +30,11 @@ def check_rows(file, rows):
             if wanted:
                 mv = [[float(r["mv_x"]), float(r["mv_y"])] for r in wanted]
                 assert (field.vectors_px() == mv).all()
+            if field.confidence is None:
+                assert "confidence" not in first
+            else:
+                assert list(field.confidence) == [int(r["confidence"]) for r in wanted]
+                assert list(field.blocks["flags"]) == [int(r["flags"]) for r in wanted]
             if field.source == "search":
                 assert (field.blocks["cost"] == [int(r["cost"]) for r in wanted]).all()
 

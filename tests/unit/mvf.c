@@ -33,7 +33,8 @@ static uint32_t next_random(void)
     return random_state >> 8;
 }
 
-/* Field 0 has no blocks, field 3 no grid and extreme values, the others a grid of 70 x 37 px. */
+/* Field 0 has no blocks, field 3 no grid and extreme values, the others a grid of 70 x 37 px.
+ * Fields 3, 5 and 6 have a confidence. */
 static mvf_field *make_field(int number)
 {
     mvf_field *field;
@@ -51,6 +52,12 @@ static mvf_field *make_field(int number)
     field->mv_scale = is_free ? 2 : 4;
     field->flags = number ? 0 : MVF_FIELD_KEY;
     field->references[0] = (mvf_reference){9 + number, MVF_NO_PTS};
+    if (is_free || number > 4) {
+        field->confidence = malloc(n);
+        assert_non_null(field->confidence);
+        for (size_t i = 0; i < n; i++)
+            field->confidence[i] = (uint8_t)next_random();
+    }
     if (!is_free)
         field->grid = (mvf_grid){16, 16, 16, 16, COLS, ROWS};
     for (size_t i = 0; i < n; i++) {
@@ -75,6 +82,9 @@ static mvf_field *make_field(int number)
 static void assert_same_field(const mvf_field *a, const mvf_field *b)
 {
     size_t n = mvf_record_bytes(a);
+    assert_int_equal(a->confidence != NULL, b->confidence != NULL);
+    if (a->confidence)
+        assert_memory_equal(a->confidence, b->confidence, a->n_blocks);
     assert_int_equal(n, mvf_record_bytes(b));
     uint8_t *of_a = malloc(n), *of_b = malloc(n);
     assert_true(of_a && of_b);
@@ -280,6 +290,34 @@ static void test_hostile_records(void **state)
     }
 }
 
+/* A later version's additions to a record come last, under bits that this one passes over. */
+static void test_later_records(void **state)
+{
+    (void)state;
+    for (int number = 4; number < 6; number++) {
+        random_state = 9;
+        mvf_field *field = make_field(number), *back;
+        size_t n = mvf_record_bytes(field);
+        uint8_t *bytes = calloc(n + 40, 1);
+        char fault[256];
+        assert_non_null(bytes);
+        for (int packed = 0; packed < 2; packed++) {
+            packed ? mvf_record_pack(bytes, field) : mvf_record_write(bytes, field);
+            assert_int_equal(mvf_record_read(&back, bytes, n + 40, packed, fault, sizeof fault),
+                             MVF_ERROR_DATA);
+            bytes[35] |= 0x82;
+            assert_int_equal(mvf_record_read(&back, bytes, n + 40, packed, fault, sizeof fault),
+                             MVF_OK);
+            assert_same_field(back, field);
+            mvf_field_free(&back);
+            assert_int_equal(mvf_record_read(&back, bytes, n - 1, packed, fault, sizeof fault),
+                             MVF_ERROR_DATA);
+        }
+        free(bytes);
+        mvf_field_free(&field);
+    }
+}
+
 static void test_foreign_files(void **state)
 {
     static const struct {
@@ -308,7 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_truncation),
         cmocka_unit_test(test_damage),        cmocka_unit_test(test_hostile_records),
-        cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_foreign_files), cmocka_unit_test(test_later_records),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -108,6 +108,43 @@ static void test_csv_without_field(void **state)
     assert_string_equal(write_fields("csv", fields, 0), HEADER);
 }
 
+/* Columns for confidence and flags are there if the first field has them, and then for all. */
+static void test_csv_confidence(void **state)
+{
+    mvf_reference reference = {6, 3000};
+    mvf_block block = {.w = 4, .h = 4, .mv_x = 17, .dir = -1, .flags = MVF_BLOCK_FLAT};
+    uint8_t confidence = 255;
+    mvf_field fields[] = {{.frame = 0, .pts = MVF_NO_PTS, .confidence = &confidence},
+                          {.frame = 1,
+                           .pts = MVF_NO_PTS,
+                           .mv_scale = 16,
+                           .n_references = 1,
+                           .references = &reference,
+                           .n_blocks = 1,
+                           .blocks = &block,
+                           .confidence = &confidence}};
+    mvf_sink *sink;
+    mvf_sink_options options;
+    unit_messages messages;
+    (void)state;
+    assert_string_equal(write_fields("csv", fields, 2),
+                        "frame,pts,time,type,source,dir,ref,x,y,w,h,mv_x,mv_y,cost,confidence,"
+                        "flags\n0,,,?,search,,,,,,,,,,,\n"
+                        "1,,,?,search,-1,6,0,0,4,4,1.0625,0,0,255,8\n");
+    fields[0].confidence = NULL;
+    mvf_sink_options_init(&options);
+    options.format = "csv";
+    options.logger = unit_logger(&messages);
+    assert_int_equal(mvf_sink_open(&sink, "out", &options), MVF_OK);
+    assert_int_equal(mvf_sink_write(sink, &fields[0]), MVF_OK);
+    assert_int_equal(mvf_sink_write(sink, &fields[1]), MVF_ERROR_UNSUPPORTED);
+    unit_assert_message(&messages, "jsonl, npz and mvf hold both");
+    mvf_sink_discard(&sink);
+    fields[1].confidence = NULL;
+    fields[0].confidence = &confidence;
+    assert_non_null(strstr(write_fields("csv", fields, 2), "4,4,1.0625,0,0,,8\n"));
+}
+
 static void test_csv_time(void **state)
 {
     static const struct {
@@ -360,7 +397,7 @@ int main(void)
         cmocka_unit_test(test_csv_locale),  cmocka_unit_test(test_md5),
         cmocka_unit_test(test_formats),     cmocka_unit_test(test_null),
         cmocka_unit_test(test_files),       cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_full_device), cmocka_unit_test(test_csv_confidence),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
