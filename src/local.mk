@@ -79,6 +79,11 @@ lib_LTLIBRARIES += src/libmvfield.la
 src_libmvfield_la_SOURCES =
 src_libmvfield_la_LIBADD = src/libmvf_internal.la
 src_libmvfield_la_LDFLAGS = -version-info 0:0:0 -no-undefined
+EXTRA_DIST += src/libmvfield.map src/libmvfield-video.map
+if HAVE_VERSION_SCRIPT
+src_libmvfield_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/src/libmvfield.map
+src_libmvfield_la_DEPENDENCIES = $(src_libmvfield_la_LIBADD) src/libmvfield.map
+endif
 pkgconfig_DATA += src/mvfield.pc
 
 if HAVE_FFMPEG
@@ -111,6 +116,10 @@ lib_LTLIBRARIES += src/libmvfield-video.la
 src_libmvfield_video_la_SOURCES =
 src_libmvfield_video_la_LIBADD = src/libmvf_video_internal.la src/libmvfield.la $(FFMPEG_LIBS) $(TEXT_LIBS)
 src_libmvfield_video_la_LDFLAGS = -version-info 0:0:0 -no-undefined
+if HAVE_VERSION_SCRIPT
+src_libmvfield_video_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/src/libmvfield-video.map
+src_libmvfield_video_la_DEPENDENCIES = src/libmvf_video_internal.la src/libmvfield.la src/libmvfield-video.map
+endif
 pkgconfig_DATA += src/mvfield-video.pc
 
 bin_PROGRAMS += src/cli/mvfield
