@@ -40,3 +40,12 @@ doc/completion/mvfield: src/cli/mvfield$(EXEEXT)
 doc/completion/_mvfield: src/cli/mvfield$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./src/cli/mvfield completion zsh > $@.tmp && mv $@.tmp $@
 endif
+
+# The API reference, for which doxygen is needed: doc/api/html.
+EXTRA_DIST += doc/api/Doxyfile doc/api/filter.awk
+api:
+	$(AM_V_GEN)$(MKDIR_P) doc/api/html && SOURCE='$(abs_top_srcdir)' OUTPUT=doc/api/html \
+		doxygen $(top_srcdir)/doc/api/Doxyfile
+clean-local:
+	rm -rf doc/api/html
+.PHONY: api

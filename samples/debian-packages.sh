@@ -8,7 +8,7 @@ build="gcc make autoconf automake libtool pkg-config zlib1g-dev
 libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
 libfreetype-dev libfontconfig-dev fonts-dejavu-core"
 test="$build git xz-utils ffmpeg clang clang-format libclang-rt-14-dev g++ binutils libcmocka-dev
-libavfilter-dev python3 python3-numpy valgrind locales zsh mandoc"
+libavfilter-dev python3 python3-numpy valgrind locales zsh mandoc doxygen"
 
 case ${1-} in
 build) wanted=$build ;;

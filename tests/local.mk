@@ -60,7 +60,7 @@ tests_unit_sink_LDADD = $(unit_ldadd)
 endif
 
 # The laws of the source tree.
-law_tests = tests/law/format.tap tests/law/headers.tap tests/law/includes.tap tests/law/symbols.tap
+law_tests = tests/law/api.tap tests/law/format.tap tests/law/headers.tap tests/law/includes.tap tests/law/symbols.tap
 TESTS += $(law_tests)
 EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.symbols \
 	tests/law/libmvfield-video.symbols

@@ -19,6 +19,7 @@ extern "C" {
  */
 typedef struct mvf_comparison mvf_comparison;
 
+/* How far two sets of vectors agree. */
 typedef struct mvf_agreement {
     /* Pixels with a vector in both, in A alone, in B alone, in neither. */
     uint64_t n_pixels, n_only_a, n_only_b, n_neither;
@@ -29,6 +30,7 @@ typedef struct mvf_agreement {
     double mean_epe, max_epe, median_epe, p90_epe, p95_epe, p99_epe;
 } mvf_agreement;
 
+/* MVF_ERROR_MEMORY leaves *comparison NULL. */
 MVF_API mvf_status mvf_comparison_open(mvf_comparison **comparison);
 
 /* Adds `n_pixels` pairs of px vectors, as in mvf_flow. */
@@ -48,10 +50,12 @@ MVF_API void mvf_comparison_get(const mvf_comparison *comparison, mvf_agreement 
 /* As if nothing had been added. */
 MVF_API void mvf_comparison_reset(mvf_comparison *comparison);
 
+/* Frees *comparison and sets it to NULL; does nothing for NULL. */
 MVF_API void mvf_comparison_close(mvf_comparison **comparison);
 
 /* Squared differences between a frame and its prediction. */
 typedef struct mvf_prediction {
+    /* How many samples were predicted, and the sum of their squared errors. */
     uint64_t n_samples;
     double squared_error;
 } mvf_prediction;

@@ -47,6 +47,7 @@ enum {
     MVF_FIELD_KEY = 1 << 2
 };
 
+/* Where a field comes from. */
 typedef enum mvf_vector_source { MVF_VECTORS_SEARCH = 0, MVF_VECTORS_CODEC = 1 } mvf_vector_source;
 
 /* A motion vector; whoever takes or gives it names the unit. */
@@ -54,10 +55,12 @@ typedef struct mvf_vector {
     int16_t x, y;
 } mvf_vector;
 
+/* One block and its vector. */
 typedef struct mvf_block {
     /* Top-left corner and size in px. A block at the right or bottom edge keeps only what is
      * inside the frame, so w and h may be smaller than the grid's block size there. */
     int32_t x, y;
+    /* What of the block is inside the frame, in px. */
     uint16_t w, h;
     /* The vector in units of 1/mv_scale px. */
     int16_t mv_x, mv_y;
@@ -71,6 +74,7 @@ typedef struct mvf_block {
     int16_t ref;
 } mvf_block;
 
+/* A frame that blocks refer to: its index and its time, as in mvf_picture. */
 typedef struct mvf_reference {
     int64_t frame;
     int64_t pts;
@@ -85,19 +89,25 @@ typedef struct mvf_grid {
     int32_t cols, rows;
 } mvf_grid;
 
+/* The motion vectors of one frame. */
 typedef struct mvf_field {
     /* The current frame. */
     int64_t frame;
     int64_t pts;
+    /* The unit of pts in seconds. */
     mvf_rational time_base;
+    /* Of the current frame. */
     mvf_picture_type type;
+    /* Found by a search, or a codec's own. */
     mvf_vector_source source;
+    /* Of the frame, in px and bits a sample. */
     int32_t width, height;
     int32_t bit_depth;
     /* Units of mv_x and mv_y in one px. */
     int32_t mv_scale;
     /* MVF_FIELD_ flags. */
     uint32_t flags;
+    /* Zero columns: none. */
     mvf_grid grid;
     /* The frames that blocks refer to. */
     size_t n_references;
@@ -149,6 +159,7 @@ typedef struct mvf_field_statistics {
     double max_length_px;
 } mvf_field_statistics;
 
+/* Sums up the field. */
 MVF_API void mvf_field_measure(const mvf_field *field, mvf_field_statistics *statistics);
 
 #ifdef __cplusplus

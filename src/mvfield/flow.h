@@ -23,7 +23,9 @@ extern "C" {
 /* Largest width and height in px. */
 #define MVF_FLOW_MAX_SIDE 32768
 
+/* One vector for each pixel of a frame. */
 typedef struct mvf_flow {
+    /* In px. */
     int32_t width, height;
     /* Rows from top to bottom of width pairs (x to the right, y down), in px. */
     float *vectors;

@@ -19,6 +19,7 @@ extern "C" {
 #define MVF_NO_PTS INT64_MIN
 #define MVF_NO_FRAME INT64_MIN
 
+/* How the codec coded the picture. */
 typedef enum mvf_picture_type {
     MVF_PICTURE_UNKNOWN = 0,
     MVF_PICTURE_I = 1,
@@ -29,6 +30,7 @@ typedef enum mvf_picture_type {
 /* The letter of a picture type: '?', 'I', 'P', 'B'. Thread-safe. */
 MVF_API char mvf_picture_type_letter(mvf_picture_type type);
 
+/* Where samples lie. */
 typedef enum mvf_memory {
     /* `data` is an address of this process. */
     MVF_MEMORY_HOST = 0,
@@ -53,7 +55,9 @@ typedef struct mvf_picture {
     const void *data;
     /* Bytes from one row to the next; may be negative in host memory. */
     ptrdiff_t stride_bytes;
+    /* Where `data` points to. */
     mvf_memory memory;
+    /* Handed through to the field. */
     mvf_picture_type type;
     /*
      * Frame index: the ordinal of the decoded frame in presentation order, from 0. Two pictures

@@ -15,8 +15,10 @@
 extern "C" {
 #endif
 
+/* An mvf file that is open for reading. */
 typedef struct mvf_reader mvf_reader;
 
+/* What an mvf file says of itself. */
 typedef struct mvf_reader_info {
     /* Set by the caller to sizeof(mvf_reader_info). */
     size_t struct_size;
@@ -24,12 +26,14 @@ typedef struct mvf_reader_info {
     int64_t n_fields;
     /* Frame of the first and of the last field; MVF_NO_FRAME without one. */
     int64_t first_frame, last_frame;
+    /* The size of the file. */
     int64_t file_bytes;
     /* Non-zero: the file ends as it should. Else it is cut off or its end is damaged, and how many
      * fields are missing cannot be known. */
     int32_t is_complete;
     /* Where the first damage is that was seen when the file was opened; -1 for none. */
     int64_t damage_offset;
+    /* The version of the format that the file is in. */
     int32_t version_major, version_minor;
     /* What the sink was told about the video: see mvf_sink_options. */
     int32_t rotation;
@@ -47,6 +51,7 @@ MVF_API int32_t mvf_reader_probe(const char *path);
  */
 MVF_API mvf_status mvf_reader_open(mvf_reader **reader, const char *path, const mvf_logger *logger);
 
+/* Fills in *info, whose struct_size the caller has set. */
 MVF_API void mvf_reader_get_info(const mvf_reader *reader, mvf_reader_info *info);
 
 /* The number of fields: n_fields of mvf_reader_info. */

@@ -25,6 +25,7 @@
 extern "C" {
 #endif
 
+/* Who computes. */
 typedef enum mvf_backend {
     /* CUDA where a device can be used, else the CPU, with one message that says why. */
     MVF_BACKEND_AUTO = 0,
@@ -38,6 +39,7 @@ typedef enum mvf_backend {
     MVF_BACKEND_CUDA = 2
 } mvf_backend;
 
+/* How vectors are searched for. */
 typedef enum mvf_method {
     /* Every vector of the window; the answer is exact however it is computed. */
     MVF_METHOD_FULL = 0,
@@ -69,6 +71,7 @@ typedef enum mvf_effort {
     MVF_EFFORT_LOW = 1
 } mvf_effort;
 
+/* What lies outside the reference. */
 typedef enum mvf_edges {
     /* Reference samples outside the frame repeat the nearest edge sample. */
     MVF_EDGES_CLAMP = 0,
@@ -76,6 +79,7 @@ typedef enum mvf_edges {
     MVF_EDGES_INSIDE = 1
 } mvf_edges;
 
+/* How a block is compared with its prediction. */
 typedef enum mvf_metric {
     /* Sum of absolute differences. */
     MVF_METRIC_SAD = 0,
@@ -90,6 +94,7 @@ typedef enum mvf_metric {
     MVF_METRIC_SATD4 = 3
 } mvf_metric;
 
+/* How fine vectors are refined. */
 typedef enum mvf_subpel {
     MVF_SUBPEL_NONE = 0,
     /* The eight half-sample neighbours of the best whole-sample vector. */
@@ -169,12 +174,15 @@ typedef enum mvf_cpu_level {
 #define MVF_MAX_REFERENCES 16
 #define MVF_MAX_DIMENSION 32768
 
+/* What a search is asked for. */
 typedef struct mvf_options {
     /* Set by mvf_options_init(): lets a newer library serve callers built against these headers. */
     size_t struct_size;
+    /* Default auto. */
     mvf_backend backend;
     /* CUDA device ordinal, from 0. */
     int32_t device;
+    /* Default full. */
     mvf_method method;
     /* Block size in px, each of 4, 8, 16, 32, 64. Default 16 x 16. */
     int32_t block_w, block_h;
@@ -183,6 +191,7 @@ typedef struct mvf_options {
     int32_t step_x, step_y;
     /* Largest |x| and |y| of a vector in whole px, 0 to MVF_MAX_RANGE. Default 16. */
     int32_t range_x, range_y;
+    /* Default clamp. */
     mvf_edges edges;
     /* Threads of the CPU engine; 0 (the default): one for each online processor. */
     int32_t threads;
@@ -190,6 +199,7 @@ typedef struct mvf_options {
     mvf_cpu_level cpu_level;
     /* Pairs that may be submitted and not yet received, 1 to 64. Default 8. */
     int32_t max_in_flight;
+    /* Gets the messages. Default none. */
     mvf_logger logger;
     /*
      * Sub-sample refinement of each block's best vector. Default none. The neighbours are tried in
@@ -199,6 +209,7 @@ typedef struct mvf_options {
      * samples, lies in the frame. The block's cost is then the refinement metric.
      */
     mvf_subpel subpel;
+    /* Default H.264. */
     mvf_interpolation interpolation;
     /* Of the refinement; default SAD. SATD finds the vector that codes best after a transform. */
     mvf_metric refine_metric;
@@ -256,6 +267,7 @@ MVF_API uint32_t mvf_lambda_q4(int32_t qp);
  * names the option and what would be right. */
 MVF_API mvf_status mvf_options_check(const mvf_options *options);
 
+/* A search that keeps its buffers, threads and device from frame to frame. */
 typedef struct mvf_searcher mvf_searcher;
 
 /*
@@ -299,8 +311,10 @@ typedef struct mvf_guides {
     int32_t hints_per_block;
 } mvf_guides;
 
+/* Limit of hints_per_block. */
 #define MVF_MAX_HINTS 16
 
+/* No predictors and no hints. */
 MVF_API void mvf_guides_init(mvf_guides *guides);
 
 /*
@@ -370,9 +384,11 @@ MVF_API const char *mvf_cpu_level_name(mvf_cpu_level level);
 
 /* What is known of one GPU. */
 typedef struct mvf_device_info {
+    /* As the driver gives it. */
     char name[256];
     /* Compute capability, major * 10 + minor: 90 for an H200. */
     int32_t compute_capability;
+    /* How many of them, and the memory of the device. */
     int32_t multiprocessors;
     uint64_t memory_bytes;
     /* Whether this build holds kernels that the device runs. */

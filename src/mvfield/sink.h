@@ -80,6 +80,7 @@ typedef struct mvf_sink_options {
     const char *format;
     /* Whether an existing file may be replaced. Default 0. */
     int32_t overwrite;
+    /* Gets the messages. Default none. */
     mvf_logger logger;
     /* zlib's level for npz and mvf: 0 none, 1 to 9; -1 (the default): the format's own, none. */
     int32_t compression;
@@ -89,11 +90,13 @@ typedef struct mvf_sink_options {
     mvf_rational frame_rate;
 } mvf_sink_options;
 
+/* Fills in the defaults. */
 MVF_API void mvf_sink_options_init(mvf_sink_options *options);
 
 /* The name of format number `index`, from 0, or NULL past the last. */
 MVF_API const char *mvf_sink_format(size_t index);
 
+/* A file, or several, that fields are written to. */
 typedef struct mvf_sink mvf_sink;
 
 /*

@@ -49,6 +49,7 @@ typedef enum mvf_status {
 /* A short English phrase for `status`, in static storage; never NULL. Thread-safe. */
 MVF_API const char *mvf_status_string(mvf_status status);
 
+/* How grave a message is. */
 typedef enum mvf_log_level {
     MVF_LOG_ERROR = 0,
     MVF_LOG_WARNING = 1,

@@ -21,6 +21,7 @@ struct AVFrame;
  */
 typedef int (*mvf_interrupt_callback)(void *opaque);
 
+/* How a source is opened. */
 typedef struct mvf_source_options {
     /* Set by mvf_source_options_init(). */
     size_t struct_size;
@@ -30,8 +31,10 @@ typedef struct mvf_source_options {
     int32_t threads;
     /* Keep audio and subtitle packets for an overlay that writes them. Default 0. */
     int32_t keep_other_streams;
+    /* NULL (the default): nothing interrupts. `interrupt_opaque` is handed to it. */
     mvf_interrupt_callback interrupt;
     void *interrupt_opaque;
+    /* Gets the messages. Default none. */
     mvf_logger logger;
     /* Have the decoder export the codec's own vectors, which costs it some speed, for
      * mvf_frame_get_codec_field(). Default 0. With a codec whose decoder exports none,
@@ -39,8 +42,10 @@ typedef struct mvf_source_options {
     int32_t codec_vectors;
 } mvf_source_options;
 
+/* Fills in the defaults. */
 MVF_API void mvf_source_options_init(mvf_source_options *options);
 
+/* A video that is open for reading, and one of its frames. */
 typedef struct mvf_source mvf_source;
 typedef struct mvf_frame mvf_frame;
 
@@ -49,10 +54,12 @@ typedef struct mvf_source_info {
     /* FFmpeg's short names; static storage. */
     const char *container;
     const char *codec;
+    /* The stream that is read, and its size in px as coded. */
     int32_t stream;
     int32_t width, height;
     /* As the container guesses it; 0/1 where it does not say. */
     mvf_rational frame_rate;
+    /* The unit of time stamps in seconds. */
     mvf_rational time_base;
     mvf_rational sample_aspect;
     /* Clockwise turn in degrees that a player applies. Fields are in coded orientation. */
@@ -98,6 +105,7 @@ MVF_API mvf_status mvf_source_seek(mvf_source *source, int64_t frame, int64_t *n
 
 /* What has been seen so far. */
 typedef struct mvf_source_report {
+    /* Frames that were read. */
     int64_t frames;
     /* Frames that the decoder marked as damaged, and packets that it refused or that could not be
      * read. */
@@ -111,8 +119,10 @@ typedef struct mvf_source_report {
     int32_t truncated;
 } mvf_source_report;
 
+/* Fills in *report; may be called at any time. */
 MVF_API void mvf_source_get_report(const mvf_source *source, mvf_source_report *report);
 
+/* Closes *source and sets it to NULL; does nothing for NULL. */
 MVF_API void mvf_source_close(mvf_source **source);
 
 /*
@@ -167,6 +177,7 @@ MVF_API mvf_status mvf_field_attach(const mvf_field *field, struct AVFrame *fram
 /* A second owner of the same frame, or NULL when memory runs out. */
 MVF_API mvf_frame *mvf_frame_ref(const mvf_frame *frame);
 
+/* Gives up *frame and sets it to NULL; does nothing for NULL. */
 MVF_API void mvf_frame_free(mvf_frame **frame);
 
 /* What an overlay draws, from below to the top; any of them together. */
@@ -188,6 +199,7 @@ enum {
     MVF_DRAW_ARROWS = 1 << 5
 };
 
+/* Where the drawing stands. */
 typedef enum mvf_layout {
     MVF_LAYOUT_OVER = 0,
     /* The source beside what is drawn, left and right as watched. */
@@ -201,6 +213,7 @@ typedef enum mvf_ground {
     MVF_GROUND_GRAY = 2
 } mvf_ground;
 
+/* What an overlay draws, and how it is written. */
 typedef struct mvf_overlay_options {
     /* Set by mvf_overlay_options_init(). */
     size_t struct_size;
@@ -208,6 +221,7 @@ typedef struct mvf_overlay_options {
     int32_t overwrite;
     /* Encoder threads; 0 (the default): as many as the encoder wants. */
     int32_t threads;
+    /* Gets the messages. Default none. */
     mvf_logger logger;
     /* MVF_DRAW_ bits. Default MVF_DRAW_ARROWS. */
     uint32_t draw;
@@ -219,7 +233,9 @@ typedef struct mvf_overlay_options {
     double max_cost;
     /* Of areas in colour, 0 to 1. Default -1: 0.6 over the video, 1 on a plain ground. */
     double opacity;
+    /* Default over the video. */
     mvf_layout layout;
+    /* Default the video. */
     mvf_ground ground;
     /* Non-zero: what colours and lengths mean, in the corner on the bottom right. Default 0. */
     int32_t legend;
@@ -239,8 +255,10 @@ typedef struct mvf_overlay_options {
     int32_t for_browsers;
 } mvf_overlay_options;
 
+/* Fills in the defaults. */
 MVF_API void mvf_overlay_options_init(mvf_overlay_options *options);
 
+/* A video that is being written. */
 typedef struct mvf_overlay mvf_overlay;
 
 /*
