@@ -71,6 +71,18 @@ suite() {
 	cd "$root"
 }
 
+# The command of the README, in a tree whose build folder is that of the first suite.
+quickstart() {
+	rm -rf build-tests/quickstart
+	mkdir build-tests/quickstart
+	for entry in *; do
+		[ "$entry" = build ] || ln -s "../../$entry" build-tests/quickstart/
+	done
+	ln -s ../gcc build-tests/quickstart/build
+	build-tests/quickstart/samples/quickstart.sh &&
+		[ -s build-tests/gcc/street.csv ] && [ -s build-tests/gcc/street-arrows.mp4 ]
+}
+
 step "packages"
 sh samples/debian-packages.sh test
 mkdir -p build-tests
@@ -85,13 +97,22 @@ if [ $quick = no ]; then
 	unset ASAN_OPTIONS UBSAN_OPTIONS
 	step "distribution"
 	cd build-tests/gcc
+	# A tarball builds without the autotools: these would be their names.
+	without="AUTOCONF=false AUTOHEADER=false AUTOMAKE=false ACLOCAL=false"
 	one distcheck-without-cuda make -j"$jobs" distcheck \
-		DISTCHECK_CONFIGURE_FLAGS="--with-cuda=no" TESTS= || true
+		DISTCHECK_CONFIGURE_FLAGS="--with-cuda=no $without" TESTS= || true
 	if grep -q "^NVCC = ." Makefile; then
 		one distcheck-with-cuda make -j"$jobs" distcheck \
-			DISTCHECK_CONFIGURE_FLAGS="--with-cuda=yes --with-cuda-arch=90" TESTS= || true
+			DISTCHECK_CONFIGURE_FLAGS="--with-cuda=yes --with-cuda-arch=90 $without" TESTS= || true
 	fi
 	cd "$root"
+	one quickstart quickstart || true
+	if [ "$(id -u)" = 0 ] && command -v dpkg-buildpackage > /dev/null; then
+		DEB_BUILD_OPTIONS=nocheck one debian-packages sh tests/packaging/debian.sh || true
+	else
+		echo "SKIP: debian-packages: only root on a Debian machine can install them"
+		skipped=$((skipped + 1))
+	fi
 fi
 
 printf '\n%d passed, %d failed, %d skipped\n' $passed $failed $skipped
