@@ -8,7 +8,8 @@ build="gcc make autoconf automake libtool pkg-config zlib1g-dev
 libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
 libfreetype-dev libfontconfig-dev fonts-dejavu-core"
 test="$build git xz-utils ffmpeg clang clang-format libclang-rt-14-dev g++ binutils libcmocka-dev
-libavfilter-dev python3 python3-numpy valgrind locales zsh mandoc doxygen"
+libavfilter-dev python3 python3-numpy valgrind locales zsh mandoc doxygen
+debhelper dpkg-dev lintian"
 
 case ${1-} in
 build) wanted=$build ;;

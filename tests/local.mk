@@ -22,7 +22,7 @@ tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
 
 dist_check_SCRIPTS = tests/check_kernels_cuda.sh tests/kernel_report.sh
 TESTS += tests/check_kernels $(dist_check_SCRIPTS)
-EXTRA_DIST += tests/run.sh tests/bench_overlay.sh
+EXTRA_DIST += tests/run.sh tests/bench_overlay.sh tests/packaging/debian.sh
 
 # Unit tests of the core.
 if HAVE_CMOCKA
@@ -70,7 +70,7 @@ cli_tests = tests/cli/draw.tap tests/cli/report.tap tests/cli/codec.tap tests/cl
 	tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
 	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap \
 	tests/cli/source.tap
-cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
+cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/readme.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
 endif
@@ -122,11 +122,10 @@ tests_truemotion_accuracy_SOURCES = tests/truemotion_accuracy.c
 tests_truemotion_accuracy_LDADD = src/libmvfield-video.la src/libmvfield.la -lm
 endif
 
-# The tables of PERFORMANCE.md: make bench [BENCH_CLIP=FILE]
-EXTRA_DIST += tests/bench/peers.py tests/bench/peers.sh
+# The tables of PERFORMANCE.md: make bench [BENCH_CLIP=FILE] [BENCH_ONLY='NAME...']
+EXTRA_DIST += tests/bench/peers.py tests/bench/tables.sh
 if HAVE_FFMPEG
-bench: all
-	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/bench/peers.sh $(BENCH_CLIP)
-.PHONY: bench
+bench: all $(check_PROGRAMS)
+	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/bench/tables.sh $(BENCH_CLIP)
 CLEANFILES += bench.json bench-peers.json
 endif
