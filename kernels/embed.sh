@@ -1,5 +1,5 @@
 #!/bin/sh
-# embed.sh OUT.fatbin.c IN.cu NVCC FLAGS...: compiles IN.cu to a fatbin and writes it as the C array
+# embed.sh OUT.fatbin.c IN.cu NVCC FLAGS...: compiles IN.cu to OUT.fatbin and writes it as the C array
 # mvf_fatbin_NAME, aligned as the driver wants it and ended by a zero byte; OUT.d gets the headers
 # that IN.cu includes, and OUT.ptxas the compiler's report on registers and spills.
 set -eu
@@ -18,4 +18,5 @@ mv "$base.d.tmp" "$base.d"
 	od -An -v -tx1 "$base.fatbin.tmp" | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'
 	echo "0x00};"
 } > "$out.tmp"
+mv "$base.fatbin.tmp" "$base.fatbin"
 mv "$out.tmp" "$out"

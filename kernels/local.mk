@@ -1,12 +1,13 @@
 # Each .cu becomes one C array that holds its fatbin: a single rule, because make would delete the
 # middle file of a chain. NVCCFLAGS is the user's.
 cuda_sources = kernels/partition.cu kernels/plane.cu kernels/refine.cu kernels/search.cu kernels/self_test.cu
-EXTRA_DIST += $(cuda_sources) kernels/params.h kernels/rank.h kernels/embed.sh
+EXTRA_DIST += $(cuda_sources) kernels/instructions.h kernels/params.h kernels/rank.h kernels/embed.sh
 
 if HAVE_CUDA
 cuda_arrays = $(cuda_sources:.cu=.fatbin.c)
 nodist_src_libmvf_internal_la_SOURCES = $(cuda_arrays)
-CLEANFILES += $(cuda_arrays) $(cuda_sources:.cu=.d) $(cuda_sources:.cu=.ptxas)
+CLEANFILES += $(cuda_arrays) $(cuda_sources:.cu=.d) $(cuda_sources:.cu=.fatbin) \
+	$(cuda_sources:.cu=.ptxas)
 
 $(cuda_arrays): %.fatbin.c: %.cu $(top_srcdir)/kernels/embed.sh Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SHELL) $(top_srcdir)/kernels/embed.sh $@ $< \

@@ -8,6 +8,7 @@
 // 16 add up in shared memory, candidate by candidate, to those of 32 x 32 and 64 x 64.
 //
 // SPDX-License-Identifier: BSD-2-Clause
+#include "instructions.h"
 #include "params.h"
 #include "rank.h"
 #include "search/metric_rule.h"
@@ -44,12 +45,6 @@ template <typename Sample> struct layout {
     static const int32_t row_words = BLOCK / per_word;
 };
 
-static __device__ uint32_t sad_word_8(uint32_t a, uint32_t b, uint32_t sum)
-{
-    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
-    return sum;
-}
-
 static __device__ uint32_t sad_word_16(uint32_t a, uint32_t b, uint32_t sum)
 {
 #if __CUDA_ARCH__ >= 900
@@ -61,7 +56,7 @@ static __device__ uint32_t sad_word_16(uint32_t a, uint32_t b, uint32_t sum)
 
 template <typename Sample> static __device__ uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum)
 {
-    return sizeof(Sample) == 1 ? sad_word_8(a, b, sum) : sad_word_16(a, b, sum);
+    return sizeof(Sample) == 1 ? sad4(a, b, sum) : sad_word_16(a, b, sum);
 }
 
 static __device__ uint32_t load_unaligned(const uint8_t *from)
@@ -336,7 +331,7 @@ static __device__ void store_level(const mvf_partition_params &p, const partitio
 
 template <typename Sample> static __device__ void search(const mvf_partition_params &p)
 {
-    extern __shared__ uint4 partition_memory[];
+    DYNAMIC_SHARED(uint4, partition_memory);
     __shared__ partition_shared shared;
     const mvf_search_pair &pair = p.pairs[blockIdx.y];
     partition_unit u;

@@ -6,6 +6,7 @@
 // and transforms them there; all candidates of a step are tried at once and then compared in order.
 //
 // SPDX-License-Identifier: BSD-2-Clause
+#include "instructions.h"
 #include "params.h"
 #include "search/metric_rule.h"
 #include "search/subpel_rule.h"
@@ -302,7 +303,7 @@ static __device__ refine_block locate(const mvf_refine_params &params, const ref
 template <int32_t Filter, int32_t Tile>
 static __device__ void refine(const mvf_refine_params &params)
 {
-    extern __shared__ uint16_t refine_samples[];
+    DYNAMIC_SHARED(uint16_t, refine_samples);
     __shared__ refine_shared shared;
     const mvf_search_pair &pair = params.pairs[blockIdx.y];
     refine_match *match = (refine_match *)pair.matches + params.first_match + blockIdx.x;

@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cuda_pipeline.h>
 
+#include "instructions.h"
 #include "params.h"
 #include "rank.h"
 #include "search/rule.h"
@@ -63,12 +64,6 @@ struct search_best {
     uint32_t key;
 };
 
-static __device__ uint32_t sad_word_8(uint32_t a, uint32_t b, uint32_t sum)
-{
-    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
-    return sum;
-}
-
 // __vabsdiffu2 is emulated on every architecture; the larger less the smaller is not on sm_90.
 static __device__ uint32_t sad_word_16(uint32_t a, uint32_t b, uint32_t sum)
 {
@@ -90,7 +85,7 @@ static __device__ uint32_t word_at_sample(const uint32_t *words, int32_t j)
 
 template <typename Sample> static __device__ uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum)
 {
-    return sizeof(Sample) == 1 ? sad_word_8(a, b, sum) : sad_word_16(a, b, sum);
+    return sizeof(Sample) == 1 ? sad4(a, b, sum) : sad_word_16(a, b, sum);
 }
 
 template <int32_t Words>
@@ -348,7 +343,7 @@ static __device__ search_block block_of(const mvf_search_params &p, int32_t inde
 template <typename Sample, int32_t Words, int32_t Team>
 static __device__ void search(const mvf_search_params &p)
 {
-    extern __shared__ uint4 dynamic[];
+    DYNAMIC_SHARED(uint4, dynamic);
     __shared__ search_shared<Team> all_shared[MVF_SEARCH_THREADS / Team];
     int32_t team = threadIdx.x / Team, index = blockIdx.x * (MVF_SEARCH_THREADS / Team) + team;
     if (index >= p.n_blocks)

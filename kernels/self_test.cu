@@ -1,6 +1,7 @@
 // What is asked of a device besides searching.
 //
 // SPDX-License-Identifier: BSD-2-Clause
+#include "instructions.h"
 #include "params.h"
 
 // Pins what the search relies on: __vibmin_s32(a, b, &p) sets p when the first operand is kept,
@@ -34,9 +35,7 @@ extern "C" __global__ void __launch_bounds__(MVF_RATE_THREADS)
     for (int32_t round = 0; round < n_rounds; round++)
 #pragma unroll
         for (int32_t i = 0; i < MVF_RATE_CHAINS; i++)
-            asm volatile("vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;"
-                         : "+r"(sums[i])
-                         : "r"(a), "r"(b));
+            sums[i] = sad4_timed(a, b, sums[i]);
 #pragma unroll
     for (int32_t i = 1; i < MVF_RATE_CHAINS; i++)
         sums[0] += sums[i];

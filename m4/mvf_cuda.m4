@@ -30,6 +30,28 @@ AS_IF([test $mvf_have_cuda = maybe], [
     ])
 ])
 AM_CONDITIONAL([HAVE_CUDA], [test $mvf_have_cuda = yes])
+_MVF_CUDA_EMULATOR
+])
+
+# The tests run the kernels on the CPU too: that takes the fatbins and a compiler for C++17.
+AC_DEFUN([_MVF_CUDA_EMULATOR], [
+AC_ARG_VAR([CXX], [C++ compiler, for tests of the CUDA kernels])
+AC_ARG_VAR([CXXFLAGS], [flags for it])
+mvf_have_emulator=no
+AS_IF([test $mvf_have_cuda = yes], [
+    AS_CASE([$CC],
+        [*clang*], [AC_CHECK_PROGS([CXX], [clang++ g++ c++])],
+        [AC_CHECK_PROGS([CXX], [g++ clang++ c++])])
+    AS_IF([test -z "$CXXFLAGS"], [CXXFLAGS=$CFLAGS])
+    AC_MSG_CHECKING([whether ${CXX:-no compiler} makes shared libraries of C++17])
+    AS_ECHO(["template <auto N> struct number {}; thread_local int x; int *f() { number<1>(); return &x; }"]) > conftest.cpp
+    AS_IF([test -n "$CXX" && $CXX $CXXFLAGS -std=c++17 -fPIC -shared -Wl,-z,nodelete \
+            -o conftest.so conftest.cpp >&AS_MESSAGE_LOG_FD 2>&1],
+        [mvf_have_emulator=yes])
+    rm -f conftest.cpp conftest.so
+    AC_MSG_RESULT([$mvf_have_emulator])
+])
+AM_CONDITIONAL([HAVE_CUDA_EMULATOR], [test $mvf_have_emulator = yes])
 ])
 
 # The compiler's own list of architectures is the test that it works.

@@ -1,10 +1,11 @@
 /*
  * check_kernels - every kernel and every engine against plain C, and their benchmark.
  *
- *     check_kernels [--cuda] [--seed N] [--only TEXT] [--bench [--clip FILE]]
+ *     check_kernels [--cuda [--small]] [--seed N] [--only TEXT] [--bench [--clip FILE]]
  *
  * Without --cuda it checks the CPU; with it the first CUDA device, and exits with 77 where there is
- * none (with 1 when MVF_REQUIRE_GPU is set). The seed is printed and each group is seeded anew, so
+ * none (with 1 when MVF_REQUIRE_GPU is set); --small leaves out what takes long on a device that is
+ * emulated. The seed is printed and each group is seeded anew, so
  * a failure can be run again by itself with --seed and --only. --bench times what passed; FILE
  * holds 8-bit luma frames of 1920x1080 to time CUDA on, beside patterns.
  *
@@ -65,6 +66,8 @@ static uint64_t parse_arguments(check_run *run, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--cuda"))
             run->cuda = 1;
+        else if (!strcmp(argv[i], "--small"))
+            run->small = 1;
         else if (!strcmp(argv[i], "--bench"))
             run->bench = 1;
         else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
@@ -74,7 +77,7 @@ static uint64_t parse_arguments(check_run *run, int argc, char **argv)
         else if (!strcmp(argv[i], "--clip") && i + 1 < argc)
             run->clip = argv[++i];
         else {
-            fprintf(stderr, "usage: check_kernels [--cuda] [--seed N] [--only TEXT] "
+            fprintf(stderr, "usage: check_kernels [--cuda [--small]] [--seed N] [--only TEXT] "
                             "[--bench [--clip FILE]]\n");
             exit(2);
         }

@@ -14,6 +14,8 @@ typedef struct check_run {
     uint64_t seed, state;
     const char *only, *clip;
     int cuda, bench;
+    /* Few cases and small ones, for a device that is slow. */
+    int small;
     int n_checks, n_failed;
     mvf_logger logger;
 } check_run;

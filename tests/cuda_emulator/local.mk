@@ -1,0 +1,46 @@
+# A CUDA driver for tests: emulator.h says what it does. Kernels come from cuda_sources.
+emulator_headers = \
+	tests/cuda_emulator/block.h tests/cuda_emulator/calls.h tests/cuda_emulator/cuda_pipeline.h \
+	tests/cuda_emulator/device_code.h tests/cuda_emulator/emulator.h tests/cuda_emulator/fiber.h \
+	tests/cuda_emulator/guard.h tests/cuda_emulator/launch.h tests/cuda_emulator/objects.h
+emulator_sources = \
+	tests/cuda_emulator/calls.c tests/cuda_emulator/copy.c tests/cuda_emulator/driver.c \
+	tests/cuda_emulator/fiber.c tests/cuda_emulator/guard.c tests/cuda_emulator/launch.c \
+	tests/cuda_emulator/objects.c tests/cuda_emulator/random.c tests/cuda_emulator/stream.c \
+	tests/cuda_emulator/warp.c
+EXTRA_DIST += $(emulator_headers) $(emulator_sources) tests/cuda_emulator/compile.sh \
+	tests/cli/emulated.tap
+
+dist_check_SCRIPTS += tests/check_kernels_emulated.sh
+if HAVE_FFMPEG
+TESTS += tests/cli/emulated.tap
+endif
+
+if HAVE_CUDA_EMULATOR
+emulator_library = tests/cuda_emulator/libcuda.so.1
+check_DATA = $(emulator_library)
+emulator_objects = $(emulator_sources:.c=.o)
+emulator_kernels = $(cuda_sources:kernels/%.cu=tests/cuda_emulator/%.o)
+CLEANFILES += $(emulator_library) $(emulator_objects) $(emulator_kernels) \
+	$(emulator_objects:.o=.d) $(emulator_kernels:.o=.d) $(emulator_kernels:.o=.cpp)
+# The architecture whose code paths the kernels take.
+emulator_flags = -D_GNU_SOURCE -D__CUDA_ARCH__=900 -fPIC -fvisibility=hidden \
+	-I$(top_srcdir)/tests/cuda_emulator -I$(top_srcdir)/src -I$(top_srcdir)/kernels
+
+$(emulator_objects): %.o: %.c Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CC) $(CFLAGS) -O2 -std=gnu11 $(WARNING_CFLAGS) \
+		$(emulator_flags) $(CUDA_CFLAGS) -MD -MF $(@:.o=.d) -MT $@ -c -o $@ $<
+
+$(emulator_kernels): tests/cuda_emulator/%.o: kernels/%.cu kernels/%.fatbin.c \
+		$(top_srcdir)/tests/cuda_emulator/compile.sh Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SHELL) $(top_srcdir)/tests/cuda_emulator/compile.sh $@ $< \
+		kernels $(CXX) $(CXXFLAGS) -O2 -std=c++17 -fno-strict-aliasing $(emulator_flags) \
+		-include device_code.h
+
+# It stays loaded, so that counts last as long as the process.
+$(emulator_library): $(emulator_objects) $(emulator_kernels)
+	$(AM_V_GEN)$(CXX) $(CXXFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -o $@ \
+		$(emulator_objects) $(emulator_kernels) -lpthread -ldl
+
+-include $(emulator_objects:.o=.d) $(emulator_kernels:.o=.d)
+endif
