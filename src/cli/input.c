@@ -43,6 +43,8 @@ static mvf_status read_fields(cli_input *input, const cli_options *options, run_
         if (status != MVF_OK)
             return status == MVF_EOF ? MVF_OK : status;
         if (run_is_wanted(options, field->frame))
+            status = run_finish_field(options, field);
+        if (status == MVF_OK && run_is_wanted(options, field->frame))
             status = consume(opaque, NULL, field);
         mvf_field_free(&field);
         if (status != MVF_OK)

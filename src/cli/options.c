@@ -334,6 +334,13 @@ static const char *set_smooth(cli_options *options, const char *value)
     return right;
 }
 
+static const char *set_residual(cli_options *options, const char *value)
+{
+    (void)value;
+    options->residual = 1;
+    return NULL;
+}
+
 static const char *set_reference(cli_options *options, const char *value)
 {
     int index = 0;
@@ -551,6 +558,8 @@ static const option_spec specs[] = {
      "none; median: each block takes the vector median of the 3x3 blocks round it; path: it takes "
      "a "
      "vector of its surroundings where that costs little [none]"},
+    {"residual", NULL, WRITES, set_residual,
+     "leave what moves on its own: vectors less the motion of the whole frame (shift, turn, zoom)"},
     HEADING("Fractions of a pixel"),
     {"subpel", "STEP", SEARCHES, set_subpel, "refine vectors: none, half or quarter px [none]"},
     {"filter", "NAME", SEARCHES, set_filter,
@@ -756,9 +765,10 @@ static int is_one_of(const char *name, const char *const *names)
 
 const char *options_find_idle(const cli_options *options, idle_case which)
 {
-    static const char *const others[] = {"json",   "per-frame", "fail-above", "video",     "output",
-                                         "format", "compress",  "overwrite",  "start",     "frames",
-                                         "every",  "progress",  "quiet",      "log-level", NULL};
+    static const char *const others[] = {"json",   "per-frame", "fail-above", "video",
+                                         "output", "format",    "compress",   "overwrite",
+                                         "start",  "frames",    "every",      "progress",
+                                         "quiet",  "log-level", "residual",   NULL};
     static const char *const of_video[] = {"vectors", "stream", "threads", NULL};
     for (int i = 0; i < N_SPECS; i++)
         if (options->given[i] && specs[i].commands & ~DRAWS && !is_one_of(specs[i].name, others) &&

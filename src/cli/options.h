@@ -63,6 +63,8 @@ typedef struct cli_options {
     /* "codec", "search", the name of an mvf file, or NULL. */
     const char *against;
     int measure_motion, play;
+    /* Whether the motion of the whole frame is taken from the vectors. */
+    int residual;
     progress_mode progress;
     /* With info: list the presets. */
     int list_presets;

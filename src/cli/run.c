@@ -98,6 +98,18 @@ static int fit_together(const run_frame *a, const run_frame *b)
     return a && b && a->width == b->width && a->height == b->height && a->bit_depth == b->bit_depth;
 }
 
+mvf_status run_finish_field(const cli_options *options, mvf_field *field)
+{
+    mvf_status status = MVF_OK;
+    for (int32_t dir = -1; options->residual && dir < 2 && status == MVF_OK; dir += 2) {
+        mvf_global_motion motion;
+        status = mvf_field_estimate_global(field, dir, &motion);
+        if (status == MVF_OK)
+            mvf_field_subtract_global(field, &motion);
+    }
+    return status;
+}
+
 /* Hands on the fields that are ready; once flushed, all of them. */
 static mvf_status deliver(run_state *state)
 {
@@ -110,7 +122,9 @@ static mvf_status deliver(run_state *state)
             field->flags |= MVF_FIELD_DAMAGED;
         if (mvf_frame_is_key(frame->frame))
             field->flags |= MVF_FIELD_KEY;
-        status = state->consume(state->opaque, frame->frame, field);
+        status = run_finish_field(state->options, field);
+        if (status == MVF_OK)
+            status = state->consume(state->opaque, frame->frame, field);
         mvf_field_free(&field);
         free_frame(frame);
         if (status != MVF_OK)
@@ -297,11 +311,14 @@ mvf_status run_search(mvf_source *source, const cli_options *options, run_consum
     return status;
 }
 
-static mvf_status take_codec_field(mvf_frame *frame, run_consumer consume, void *opaque)
+static mvf_status take_codec_field(mvf_frame *frame, const cli_options *options,
+                                   run_consumer consume, void *opaque)
 {
     mvf_field *field;
     mvf_logger logger = message_logger();
     mvf_status status = mvf_frame_get_codec_field(frame, &field, &logger);
+    if (status == MVF_OK)
+        status = run_finish_field(options, field);
     if (status == MVF_OK)
         status = consume(opaque, frame, field);
     mvf_field_free(&field);
@@ -318,7 +335,7 @@ static mvf_status run_codec(mvf_source *source, const cli_options *options, run_
         mvf_frame *frame = NULL;
         status = run_interrupted(NULL) ? MVF_ERROR_INTERRUPTED : mvf_source_read(source, &frame);
         if (status == MVF_OK && run_is_wanted(options, index))
-            status = take_codec_field(frame, consume, opaque);
+            status = take_codec_field(frame, options, consume, opaque);
         mvf_frame_free(&frame);
         progress_update(index + 1);
     }

@@ -25,6 +25,9 @@ mvf_status run_open_source(mvf_source **source, const cli_options *options, int 
 int run_is_wanted(const cli_options *options, int64_t frame);
 int64_t run_end(const cli_options *options);
 
+/* What is done to every field before it is handed on. */
+mvf_status run_finish_field(const cli_options *options, mvf_field *field);
+
 /* The fields of the frames that the options ask for: searched, or the codec's.
  * MVF_ERROR_INTERRUPTED after a signal. */
 mvf_status run_fields(mvf_source *source, const cli_options *options, run_consumer consume,

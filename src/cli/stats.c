@@ -34,7 +34,7 @@ typedef struct stats_run {
     uint64_t n_vectors, n_still, lengths[N_LENGTHS], directions[N_DIRECTIONS];
     double length_sum, longest, cost, area;
     scene_watch scene;
-    double global_x, global_y, global_support;
+    double global_x, global_y, global_rotation, global_zoom, global_support;
     frame_list cuts, duplicates;
 } stats_run;
 
@@ -86,7 +86,7 @@ static void measure(stats_run *run, const mvf_field *field, frame_stats *frame)
 {
     double area = (double)field->width * field->height;
     mvf_field_measure(field, &frame->sums);
-    mvf_field_estimate_global(field, &frame->global);
+    mvf_field_estimate_global(field, 0, &frame->global);
     if (frame->sums.area_px)
         frame->cost_px = (double)frame->sums.cost / (double)frame->sums.area_px;
     frame->coverage = area > 0 ? (double)frame->sums.area_px / area : 0;
@@ -105,6 +105,8 @@ static void add_field(stats_run *run, const mvf_field *field, const frame_stats 
     run->area += (double)frame->sums.area_px;
     run->global_x += frame->global.x;
     run->global_y += frame->global.y;
+    run->global_rotation += frame->global.rotation_degrees;
+    run->global_zoom += frame->global.zoom;
     run->global_support += frame->global.support;
     for (size_t i = 0; i < field->n_blocks; i++)
         if (field->blocks[i].dir)
@@ -116,29 +118,31 @@ static void print_frame(const stats_run *run, const mvf_field *field, const fram
     uint64_t n = frame->sums.n_vectors ? frame->sums.n_vectors : 1;
     int is_first = run->n_frames == 1;
     if (!run->options->json) {
-        printf("%s%" PRId64 ",%" PRIu64 ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%d,%d\n",
+        printf("%s%" PRId64 ",%" PRIu64 ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.6f,%.4f,%.4f,%d,%d\n",
                is_first ? "frame,vectors,mean_length,max_length,still,global_x,global_y,"
-                          "global_support,cost_px,cut,duplicate\n"
+                          "global_rotation,global_zoom,global_support,cost_px,cut,duplicate\n"
                         : "",
                field->frame, frame->sums.n_vectors, frame->sums.mean_length_px,
                frame->sums.max_length_px, (double)frame->sums.n_still / (double)n, frame->global.x,
-               frame->global.y, frame->global.support, frame->cost_px, frame->is_cut,
-               frame->is_duplicate);
+               frame->global.y, frame->global.rotation_degrees, frame->global.zoom,
+               frame->global.support, frame->cost_px, frame->is_cut, frame->is_duplicate);
         return;
     }
     printf("%s\n    {\"frame\": %" PRId64 ", \"vectors\": %" PRIu64
            ", \"mean_length\": %.4f, \"max_length\": %.4f, \"still\": %.4f, \"global\": [%.4f, "
-           "%.4f], \"global_support\": %.4f, \"cost_px\": %.4f, \"cut\": %s, \"duplicate\": %s}",
+           "%.4f], \"global_rotation\": %.4f, \"global_zoom\": %.6f, \"global_support\": %.4f, "
+           "\"cost_px\": %.4f, \"cut\": %s, \"duplicate\": %s}",
            is_first ? "" : ",", field->frame, frame->sums.n_vectors, frame->sums.mean_length_px,
            frame->sums.max_length_px, (double)frame->sums.n_still / (double)n, frame->global.x,
-           frame->global.y, frame->global.support, frame->cost_px, frame->is_cut ? "true" : "false",
+           frame->global.y, frame->global.rotation_degrees, frame->global.zoom,
+           frame->global.support, frame->cost_px, frame->is_cut ? "true" : "false",
            frame->is_duplicate ? "true" : "false");
 }
 
 static mvf_status take_field(void *opaque, mvf_frame *video_frame, const mvf_field *field)
 {
     stats_run *run = opaque;
-    frame_stats frame = {.cost_px = 0};
+    frame_stats frame = {.global = {.zoom = 1}};
     (void)video_frame;
     run->n_frames++;
     if (field->n_blocks || (field->source == MVF_VECTORS_CODEC && field->type != MVF_PICTURE_I)) {
@@ -191,8 +195,10 @@ static void print_json(const stats_run *run)
            run->n_frames, run->n_fields, run->n_vectors,
            mean(run->length_sum, (double)run->n_vectors), run->longest,
            share(run->n_still, run->n_vectors), mean(run->cost, run->area));
-    printf(",\n \"global\": [%.6f, %.6f], \"global_support\": %.6f", mean(run->global_x, n),
-           mean(run->global_y, n), mean(run->global_support, n));
+    printf(",\n \"global\": [%.6f, %.6f], \"global_rotation\": %.6f, \"global_zoom\": %.6f, "
+           "\"global_support\": %.6f",
+           mean(run->global_x, n), mean(run->global_y, n), mean(run->global_rotation, n),
+           n > 0 ? run->global_zoom / n : 1, mean(run->global_support, n));
     print_shares_json("lengths", length_names, run->lengths, N_LENGTHS);
     print_shares_json("directions", direction_names, run->directions, N_DIRECTIONS);
     print_list_json("scene_cuts", &run->cuts);
@@ -227,9 +233,10 @@ static void print_text(const stats_run *run)
     printf("still            %.2f %%\n", 100 * share(run->n_still, run->n_vectors));
     if (run->cost > 0)
         printf("cost             %.3f a px\n", mean(run->cost, run->area));
-    printf("whole frame      (%+.3f, %+.3f) px toward the reference in the mean; %.1f %% of the "
-           "vectors agree\n",
-           mean(run->global_x, n), mean(run->global_y, n), 100 * mean(run->global_support, n));
+    printf("whole frame      (%+.3f, %+.3f) px toward the reference in the mean, turned by %+.3f "
+           "degrees, %.4f times as large; %.1f %% of the vectors agree\n",
+           mean(run->global_x, n), mean(run->global_y, n), mean(run->global_rotation, n),
+           n > 0 ? run->global_zoom / n : 1, 100 * mean(run->global_support, n));
     print_shares("lengths in px", length_names, run->lengths, N_LENGTHS);
     print_shares("content moves", direction_names, run->directions, N_DIRECTIONS);
     print_list("scene changes", &run->cuts);

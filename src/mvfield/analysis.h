@@ -72,18 +72,44 @@ MVF_API mvf_status mvf_field_measure_prediction(const mvf_field *field, int32_t 
                                                 const mvf_picture *reference,
                                                 mvf_prediction *prediction);
 
-/* One translation for the whole frame, in px, as a vector: toward the reference. */
+/*
+ * The motion of the whole frame, as a camera makes it: shift, turn and zoom. The block whose centre
+ * is at p px from the centre of the frame has the vector (x, y) + (zoom R - 1) p, R turning by
+ * rotation_degrees.
+ */
 typedef struct mvf_global_motion {
-    /* Blocks with a vector to the side in time that mvf_field_fill_flow() takes. */
+    /* Which vectors it is the motion of: -1 those into the past, +1 those into the future. */
+    int32_t dir;
+    /* Blocks with such a vector. */
     size_t n_vectors;
-    /* The median of each component. */
+    /* The median of each component, in px. */
     double median_x, median_y;
-    /* The mean of the vectors within 2 px of the median, and their share of n_vectors. */
-    double x, y, support;
+    /* The shift at the centre of the frame, in px, as a vector: toward the reference. */
+    double x, y;
+    /* Clockwise as seen, from the current frame to the reference. */
+    double rotation_degrees;
+    /* How much larger the content is in the reference; 1: as large. */
+    double zoom;
+    /* The share of n_vectors that are within 2 px of the motion. */
+    double support;
 } mvf_global_motion;
 
-/* MVF_ERROR_MEMORY. All zero without vectors. */
-MVF_API mvf_status mvf_field_estimate_global(const mvf_field *field, mvf_global_motion *motion);
+/*
+ * Fits the motion of the whole to the vectors of direction `dir` (-1 or +1; 0: the side in time
+ * that mvf_field_fill_flow() takes): the best of 200 guesses from pairs of vectors, the same for
+ * the same field, then least squares over the vectors within 2 px, ten times. So most of the frame
+ * decides, whatever moves in the rest. All zero, with a zoom of 1, without vectors.
+ * MVF_ERROR_MEMORY.
+ */
+MVF_API mvf_status mvf_field_estimate_global(const mvf_field *field, int32_t dir,
+                                             mvf_global_motion *motion);
+
+/*
+ * Leaves what moves on its own: takes the motion from the vectors of its direction, rounded to the
+ * field's units, and sets MVF_FIELD_RESIDUAL. Costs and flags of blocks stay those of the vectors
+ * before.
+ */
+MVF_API void mvf_field_subtract_global(mvf_field *field, const mvf_global_motion *motion);
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,9 @@ enum {
     /* The decoder reported damage in the current frame. */
     MVF_FIELD_DAMAGED = 1 << 1,
     /* Decoding can start at the current frame. */
-    MVF_FIELD_KEY = 1 << 2
+    MVF_FIELD_KEY = 1 << 2,
+    /* Vectors are relative to the motion of the whole frame (mvf_field_subtract_global()). */
+    MVF_FIELD_RESIDUAL = 1 << 3
 };
 
 /* Where a field comes from. */

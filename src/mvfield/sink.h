@@ -38,8 +38,8 @@ extern "C" {
  * source, width, height, bit_depth, mv_scale, grid {cols, rows, block, step} or null, references
  * [{frame, pts}], columns (the names of what a block's array holds: dir, ref, x, y, w, h, mv_x,
  * mv_y, cost, as in csv, with method truemotion confidence and flags too) and blocks, which is
- * empty without a field. What is unknown or missing is null. "damaged" and "duplicate" are there
- * (true) where they apply.
+ * empty without a field. What is unknown or missing is null. "damaged", "duplicate" and "residual"
+ * are there (true) where they apply.
  *
  * npy: int16 array (fields, rows, cols, 2): x, then y, in 1/mv_scale px. Missing: -32768 in both.
  * For fields of one grid and one reference: MVF_ERROR_UNSUPPORTED for others.

@@ -60,6 +60,8 @@ static char *put_picture_members(char *to, const mvf_field *field)
         to = mvf_text_string(to, ",\"damaged\":true");
     if (field->flags & MVF_FIELD_DUPLICATE)
         to = mvf_text_string(to, ",\"duplicate\":true");
+    if (field->flags & MVF_FIELD_RESIDUAL)
+        to = mvf_text_string(to, ",\"residual\":true");
     to = mvf_text_string(to, ",\"source\":");
     to = mvf_text_string(to, field->source == MVF_VECTORS_CODEC ? "\"codec\"" : "\"search\"");
     to = put_member(to, ",\"width\":", field->width);

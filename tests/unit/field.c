@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit.h"
 
+#include <math.h>
+
 #include "field/record.h"
 
 static void test_alloc(void **state)
@@ -180,12 +182,91 @@ static void test_picture(void **state)
     assert_int_equal(mvf_picture_type_letter((mvf_picture_type)99), '?');
 }
 
+/* A field of 40 x 30 blocks that a camera and, in `n_others` of ten blocks, something else moves.
+ */
+static mvf_field *camera_field(double x, double y, double degrees, double zoom, int n_others)
+{
+    mvf_field *field;
+    double angle = degrees * acos(-1) / 180;
+    uint32_t random = 5;
+    assert_int_equal(mvf_field_alloc(&field, 1, 1200), MVF_OK);
+    field->width = 640;
+    field->height = 480;
+    field->mv_scale = 16;
+    for (size_t i = 0; i < 1200; i++) {
+        int32_t bx = (int32_t)(i % 40) * 16, by = (int32_t)(i / 40) * 16;
+        double px = bx + 8 - 320, py = by + 8 - 240;
+        double vx = x + zoom * (cos(angle) * px - sin(angle) * py) - px;
+        double vy = y + zoom * (sin(angle) * px + cos(angle) * py) - py;
+        random = random * 1664525u + 1013904223u;
+        if ((random >> 16) % 10 < (uint32_t)n_others) {
+            vx = (int32_t)(random >> 8 & 63) - 32;
+            vy = (int32_t)(random >> 14 & 63) - 32;
+        }
+        field->blocks[i] = (mvf_block){.x = bx,
+                                       .y = by,
+                                       .w = 16,
+                                       .h = 16,
+                                       .mv_x = (int16_t)lround(16 * vx),
+                                       .mv_y = (int16_t)lround(16 * vy),
+                                       .dir = 1};
+    }
+    return field;
+}
+
+static void test_global(void **state)
+{
+    static const double cases[][4] = {{0, 0, 0, 1},      {3.25, -7.5, 0, 1}, {0, 0, 4, 1},
+                                      {12, 5, -2, 1.05}, {-20, 3, 7, 0.9},   {0.5, 0, 0, 1.2}};
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        for (int n_others = 0; n_others < 6; n_others += 5) {
+            const double *c = cases[i];
+            mvf_field *field = camera_field(c[0], c[1], c[2], c[3], n_others);
+            mvf_global_motion motion, none;
+            assert_int_equal(mvf_field_estimate_global(field, 0, &motion), MVF_OK);
+            assert_int_equal(motion.n_vectors, 1200);
+            assert_int_equal(motion.dir, 1);
+            assert_true(fabs(motion.x - c[0]) < 0.06 && fabs(motion.y - c[1]) < 0.06);
+            assert_true(fabs(motion.rotation_degrees - c[2]) < 0.03);
+            assert_true(fabs(motion.zoom - c[3]) < 0.0005);
+            assert_true(motion.support > (10 - n_others) / 10.0 - 0.05);
+            assert_int_equal(mvf_field_estimate_global(field, -1, &none), MVF_OK);
+            assert_true(!none.n_vectors && none.zoom == 1 && none.support == 0);
+            mvf_field_subtract_global(field, &motion);
+            size_t n_left = 0;
+            for (size_t k = 0; k < field->n_blocks; k++)
+                n_left += abs(field->blocks[k].mv_x) > 3 || abs(field->blocks[k].mv_y) > 3;
+            assert_true(n_left <= 130 * (size_t)n_others);
+            assert_true(field->flags & MVF_FIELD_RESIDUAL);
+            mvf_field_free(&field);
+        }
+}
+
+/* One or two vectors, and blocks all in one place, are a shift. */
+static void test_global_of_few(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n < 4; n++) {
+        mvf_field *field = camera_field(4, 2, 0, 1, 0);
+        mvf_global_motion motion;
+        field->n_blocks = n;
+        for (size_t i = 0; i < n; i++)
+            field->blocks[i].x = 0;
+        assert_int_equal(mvf_field_estimate_global(field, 1, &motion), MVF_OK);
+        assert_true(fabs(motion.x - 4) < 1e-9 && fabs(motion.y - 2) < 1e-9);
+        assert_true(motion.zoom == 1 && motion.rotation_degrees == 0 && motion.support == 1);
+        mvf_field_free(&field);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alloc),         cmocka_unit_test(test_measure),
         cmocka_unit_test(test_record_header), cmocka_unit_test(test_record_parts),
         cmocka_unit_test(test_picture),       cmocka_unit_test(test_smooth),
+        cmocka_unit_test(test_global),        cmocka_unit_test(test_global_of_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
