@@ -106,6 +106,8 @@ static void sad_groups_c(mvf_sad_list_function list, const uint8_t *current,
                          int32_t n, uint32_t limit, uint32_t *costs, uint32_t *hits)
 {
     uint32_t places[4 * MVF_GROUP];
+    if (n < 1)
+        return;
     for (int32_t i = 0; i < n * MVF_GROUP; i++)
         places[i] = at[i / MVF_GROUP] + (uint32_t)i % MVF_GROUP;
     list(current, current_stride_bytes, reference, reference_stride_bytes, w, h, places,
