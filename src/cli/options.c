@@ -370,6 +370,16 @@ static const char *set_stream(cli_options *options, const char *value)
     return NULL;
 }
 
+static const char *set_timeout(cli_options *options, const char *value)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+    if (end == value || *end || !(seconds == 0 || (seconds >= 0.001 && seconds <= 1e6)))
+        return "0 (wait for ever), or seconds from 0.001 to 1000000";
+    options->timeout_ms = (int32_t)(1000 * seconds + 0.5);
+    return NULL;
+}
+
 static const char *set_threads(cli_options *options, const char *value)
 {
     int64_t threads;
@@ -531,6 +541,8 @@ static const option_spec specs[] = {
     {"frames", "N", COMMAND_BENCH, set_frames, "number of frames, from 2 on [30]"},
     {"every", "N", SEARCHES, set_every, "one in N of the frames from the first on [1]"},
     {"stream", "N", LOOKS_AT_INPUT, set_stream, "stream number [the best video stream]"},
+    {"timeout", "SECONDS", LOOKS_AT_INPUT, set_timeout,
+     "give an input up that gives nothing for so long; 0: never [30; 600 for pipes and devices]"},
     HEADING("Search"),
     {"method", "NAME", SEARCHES, set_method,
      "full: every vector in range, exactly; hier: from coarse to fine; refine: only near the "
@@ -769,7 +781,7 @@ const char *options_find_idle(const cli_options *options, idle_case which)
                                          "output", "format",    "compress",   "overwrite",
                                          "start",  "frames",    "every",      "progress",
                                          "quiet",  "log-level", "residual",   NULL};
-    static const char *const of_video[] = {"vectors", "stream", "threads", NULL};
+    static const char *const of_video[] = {"vectors", "stream", "threads", "timeout", NULL};
     for (int i = 0; i < N_SPECS; i++)
         if (options->given[i] && specs[i].commands & ~DRAWS && !is_one_of(specs[i].name, others) &&
             (which == IDLE_WITH_MVF || !is_one_of(specs[i].name, of_video)))
@@ -817,8 +829,8 @@ static parse_result check_combination(const cli_options *options)
 
 static parse_result check_bench(const cli_options *options)
 {
-    static const char *const of_input[] = {"start", "stream"};
-    for (int i = 0; i < 2; i++)
+    static const char *const of_input[] = {"start", "stream", "timeout"};
+    for (int i = 0; i < 3; i++)
         if (!options->input && options_was_given(options, of_input[i]))
             return usage_error("--%s has no effect without an input", of_input[i]);
     if (options->search.backend == MVF_BACKEND_CUDA && options_was_given(options, "threads"))
@@ -864,7 +876,8 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
                              .argc = argc,
                              .argv = argv,
                              .compression = -1,
-                             .stream = -1};
+                             .stream = -1,
+                             .timeout_ms = -1};
     if (command == COMMAND_BENCH)
         options->n_frames = 30;
     mvf_overlay_options_init(&options->overlay);

@@ -58,6 +58,8 @@ typedef struct cli_options {
     /* As in mvf_sink_options. */
     int32_t compression;
     int32_t stream;
+    /* As in mvf_source_options. */
+    int32_t timeout_ms;
     /* max_motion_px 0: not given. */
     mvf_overlay_options overlay;
     /* "codec", "search", the name of an mvf file, or NULL. */

@@ -42,6 +42,7 @@ mvf_status run_open_source(mvf_source **source, const cli_options *options, int 
     source_options.codec_vectors = options->vectors == VECTORS_CODEC ||
                                    options->search.method == MVF_METHOD_REFINE ||
                                    (options->against && !strcmp(options->against, "codec"));
+    source_options.timeout_ms = options->timeout_ms;
     source_options.interrupt = run_interrupted;
     source_options.logger = message_logger();
     return mvf_source_open(source, options->input, &source_options);
@@ -64,6 +65,8 @@ typedef struct run_state {
     int32_t width, height, bit_depth;
     /* The frames around the one to search next. */
     run_frame *previous, *current;
+    /* Each field is handed on before the next frame is waited for. */
+    int is_live;
     int64_t n_done;
 } run_state;
 
@@ -221,7 +224,7 @@ static mvf_status submit(run_state *state, const run_frame *next)
         free_frame(travelling);
         return status;
     }
-    return deliver(state);
+    return state->is_live ? drain(state) : deliver(state);
 }
 
 int64_t run_end(const cli_options *options)
@@ -237,15 +240,29 @@ int run_is_wanted(const cli_options *options, int64_t frame)
            (frame - options->first_frame) % options->every == 0;
 }
 
-/* Moves on by one frame; `next` may be NULL at the end. Takes ownership of `next`. */
-static mvf_status advance(run_state *state, run_frame *next)
+static void shift_frames(run_state *state, run_frame *next)
 {
-    mvf_status status = MVF_OK;
-    if (state->current && run_is_wanted(state->options, state->current->picture.frame))
-        status = submit(state, next);
     free_frame(state->previous);
     state->previous = state->current;
     state->current = next;
+}
+
+static mvf_status submit_wanted(run_state *state, const run_frame *next)
+{
+    int is_wanted = state->current && run_is_wanted(state->options, state->current->picture.frame);
+    return is_wanted ? submit(state, next) : MVF_OK;
+}
+
+/* Moves on by one frame; `next` may be NULL at the end. Takes ownership of `next`. A frame waits
+ * for the next one only where that is its reference. */
+static mvf_status advance(run_state *state, run_frame *next)
+{
+    if (!(state->options->reference & REFERENCE_NEXT)) {
+        shift_frames(state, next);
+        return submit_wanted(state, NULL);
+    }
+    mvf_status status = submit_wanted(state, next);
+    shift_frames(state, next);
     return status;
 }
 
@@ -288,6 +305,7 @@ mvf_status run_search(mvf_source *source, const cli_options *options, run_consum
 {
     run_state state = {
         .options = options, .consume = consume, .opaque = opaque, .search = options->search};
+    state.is_live = mvf_source_get_info(source)->is_live;
     progress_start(options->progress, expected_frames(source, options));
     mvf_status status = read_all(source, &state);
     /* What was submitted before a signal still belongs to the output. */
@@ -358,6 +376,11 @@ int run_report(const mvf_source *source, const cli_options *options, mvf_status 
         message_print(MVF_LOG_ERROR, "interrupted; the output is complete up to there");
         return EXIT_INTERRUPTED;
     }
+    if (report.timed_out)
+        message_print(MVF_LOG_WARNING,
+                      "%s gave nothing for too long (--timeout says for how long it may) and was "
+                      "given up; the output holds the %" PRId64 " frames before",
+                      options->input, report.frames);
     if (report.damaged_frames || report.refused_packets) {
         message_print(MVF_LOG_WARNING,
                       "%s is damaged: %" PRId64 " of %" PRId64 " frames are marked as damaged and "
@@ -374,6 +397,8 @@ int run_report(const mvf_source *source, const cli_options *options, mvf_status 
                       options->input, report.frames);
         return EXIT_DAMAGED;
     }
+    if (report.timed_out)
+        return EXIT_DAMAGED;
     if (report.frames <= options->first_frame)
         message_print(MVF_LOG_WARNING, "%s: has %" PRId64 " frames, so none from --start %" PRId64,
                       options->input, report.frames, options->first_frame);

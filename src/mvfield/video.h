@@ -40,6 +40,11 @@ typedef struct mvf_source_options {
      * mvf_frame_get_codec_field(). Default 0. With a codec whose decoder exports none,
      * mvf_source_read() soon fails: MVF_ERROR_UNSUPPORTED. */
     int32_t codec_vectors;
+    /* How long an input may give nothing before it is given up, in ms; 0: for ever. Default -1: 30
+     * s for what is not local, 10 minutes for pipes, FIFOs, sockets and devices. The frames before
+     * are all read; the report says timed_out. Regular files have no limit, and the time that a
+     * caller takes between reads does not count. */
+    int32_t timeout_ms;
 } mvf_source_options;
 
 /* Fills in the defaults. */
@@ -66,6 +71,8 @@ typedef struct mvf_source_info {
     int32_t rotation;
     /* A hint for progress display only: 0 where unknown, and often wrong. */
     int64_t frame_count_hint;
+    /* Non-zero: the input is no regular file, so that frames may come as they are made. */
+    int32_t is_live;
 } mvf_source_info;
 
 /*
@@ -73,6 +80,9 @@ typedef struct mvf_source_info {
  * exactly that name always wins over any other reading of it, so ':', '%' or a leading '-' mean
  * nothing there; a name with a pattern such as "%04d" that no file has is an image sequence. Pipes
  * and FIFOs are waited for, the interrupt callback being asked about every 50 ms.
+ *
+ * Of what is not local, no frame is held back for the sake of decoder threads; of pipes, FIFOs and
+ * devices threads - 1 frames are, so none with threads = 1.
  *
  * `options` may be NULL; they are copied. On failure *source is NULL: MVF_ERROR_IO,
  * MVF_ERROR_DATA, MVF_ERROR_NO_VIDEO, MVF_ERROR_ARGUMENT (no such stream, or not a video one),
@@ -117,6 +127,8 @@ typedef struct mvf_source_report {
     /* Non-zero, after MVF_EOF: the input ended before its header or index (MP4, Matroska, AVI) says
      * that it should, in the middle of a packet, or by a read error. */
     int32_t truncated;
+    /* Non-zero, after MVF_EOF: the input gave nothing for timeout_ms and was given up. */
+    int32_t timed_out;
 } mvf_source_report;
 
 /* Fills in *report; may be called at any time. */

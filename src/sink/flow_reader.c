@@ -18,12 +18,14 @@
 static mvf_status load(const char *path, uint8_t **bytes, size_t *n_bytes, const mvf_logger *logger)
 {
     struct stat info;
+    if (!stat(path, &info) && !S_ISREG(info.st_mode))
+        return mvf_fail(logger, MVF_ERROR_IO, "%s: is not a regular file", path);
     FILE *file = fopen(path, "rbe");
-    if (!file || fstat(fileno(file), &info) || !S_ISREG(info.st_mode)) {
-        const char *reason = file ? "not a regular file" : strerror(errno);
+    if (!file || fstat(fileno(file), &info)) {
+        int error = errno;
         if (file)
             fclose(file);
-        return mvf_fail(logger, MVF_ERROR_IO, "%s: cannot be read: %s", path, reason);
+        return mvf_fail(logger, MVF_ERROR_IO, "%s: cannot be read: %s", path, strerror(error));
     }
     *n_bytes = (size_t)info.st_size;
     *bytes = malloc(*n_bytes ? *n_bytes : 1);

@@ -251,12 +251,12 @@ static mvf_status scan_fields(mvf_reader *reader)
 static mvf_status open_file(mvf_reader *reader)
 {
     struct stat info;
-    reader->file = open(reader->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (reader->file < 0)
+    if (!stat(reader->path, &info) && !S_ISREG(info.st_mode))
+        return mvf_fail(&reader->logger, MVF_ERROR_IO, "%s: is not a regular file", reader->path);
+    reader->file = open(reader->path, O_RDONLY | O_CLOEXEC);
+    if (reader->file < 0 || fstat(reader->file, &info))
         return mvf_fail(&reader->logger, MVF_ERROR_IO, "%s: cannot be opened: %s", reader->path,
                         strerror(errno));
-    if (fstat(reader->file, &info) || !S_ISREG(info.st_mode))
-        return mvf_fail(&reader->logger, MVF_ERROR_IO, "%s: is not a regular file", reader->path);
     reader->n_bytes = (uint64_t)info.st_size;
     reader->info.file_bytes = info.st_size;
     MVF_TRY(read_header(reader));

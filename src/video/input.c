@@ -30,8 +30,10 @@ static int read_bytes(void *opaque, uint8_t *buffer, int size)
         if (ready == 0 || (ready < 0 && errno == EINTR))
             continue;
         ssize_t n_bytes = read(input->fd, buffer, (size_t)size);
-        if (n_bytes > 0)
+        if (n_bytes > 0) {
+            input->n_bytes += n_bytes;
             return (int)n_bytes;
+        }
         if (n_bytes == 0)
             return AVERROR_EOF;
         if (errno != EINTR && errno != EAGAIN)
@@ -82,6 +84,7 @@ int mvf_input_open(mvf_input *input, const char *path, AVIOInterruptCB interrupt
     if (input->fd < 0)
         return AVERROR(errno);
     int error = fstat(input->fd, &status) ? AVERROR(errno) : 0;
+    input->is_regular = !error && S_ISREG(status.st_mode);
     if (!error && S_ISDIR(status.st_mode))
         error = AVERROR(EISDIR);
     if (!error)

@@ -32,12 +32,30 @@ const uint8_t *mvf_stream_side_data(const AVStream *stream, enum AVPacketSideDat
 /* yuvj* is yuv* whose frames are tagged as full range. */
 enum AVPixelFormat mvf_plain_format(enum AVPixelFormat format);
 
+/* patience.c: how long an input may give nothing. */
+
+typedef struct mvf_patience {
+    /* 0: for ever. */
+    int64_t limit_us;
+    /* Written by whichever thread of FFmpeg's waits. */
+    _Atomic int64_t waited_us, last_us, n_bytes;
+} mvf_patience;
+
+/* A wait begins, with `n_bytes` read in all. */
+void mvf_patience_start(mvf_patience *patience, int64_t n_bytes);
+
+/* Asked again and again during a wait: whether the limit is passed without another byte. */
+int mvf_patience_is_out(mvf_patience *patience, int64_t n_bytes);
+
 /* input.c: a local file, a pipe or standard input, read so that an interrupt is always heard. */
 
 typedef struct mvf_input {
     int fd;
     /* Whether `fd` was opened here. */
     int owned;
+    int is_regular;
+    /* Read so far. */
+    int64_t n_bytes;
     AVIOContext *io;
     AVIOInterruptCB interrupt;
 } mvf_input;
@@ -157,6 +175,8 @@ struct mvf_source {
     mvf_source_info info;
     mvf_source_report report;
     mvf_input input;
+    /* Whether it is no regular file, and not even local. */
+    int is_live, is_remote;
     AVFormatContext *format;
     AVStream *stream;
     AVCodecContext *codec;
@@ -171,12 +191,17 @@ struct mvf_source {
     int has_vectors;
     int read_errors;
     int last_packet_cut;
+    mvf_patience patience;
     mvf_status ended;
     mvf_packet_queue others;
     /* Also read by the overlay, on its own thread. */
     atomic_int at_end;
     atomic_int interrupted;
+    atomic_int timed_out;
 };
+
+/* The input's next wait begins. */
+void mvf_source_start_waiting(mvf_source *source);
 
 /* codec_vectors.c */
 
@@ -188,6 +213,9 @@ mvf_status mvf_codec_vectors_watch(mvf_source *source, const AVFrame *frame);
 mvf_status mvf_source_reopen(mvf_source *source);
 
 /* open.c */
+
+/* Logs that the input timed out; MVF_ERROR_IO. */
+mvf_status mvf_source_fail_timeout(const mvf_source *source);
 
 mvf_status mvf_source_open_input(mvf_source *source, const char *url);
 mvf_status mvf_source_open_decoder(mvf_source *source);

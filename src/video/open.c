@@ -13,19 +13,45 @@
 #define LOCAL_PROTOCOLS "file,crypto,data"
 /* How far from 0 the first number of an image sequence is looked for. */
 #define FIRST_IMAGE_RANGE "10000"
+#define REMOTE_TIMEOUT_MS 30000
+#define LOCAL_TIMEOUT_MS 600000
+
+static int64_t bytes_read(const mvf_source *source)
+{
+    if (source->input.io)
+        return source->input.n_bytes;
+    return source->format && source->format->pb ? source->format->pb->bytes_read : 0;
+}
+
+void mvf_source_start_waiting(mvf_source *source)
+{
+    mvf_patience_start(&source->patience, bytes_read(source));
+}
 
 static int check_interrupt(void *opaque)
 {
     mvf_source *source = opaque;
     if (source->options.interrupt && source->options.interrupt(source->options.interrupt_opaque))
         source->interrupted = 1;
-    return source->interrupted;
+    else if (mvf_patience_is_out(&source->patience, bytes_read(source)))
+        source->timed_out = 1;
+    return source->interrupted || source->timed_out;
+}
+
+mvf_status mvf_source_fail_timeout(const mvf_source *source)
+{
+    return mvf_fail(
+        &source->options.logger, MVF_ERROR_IO,
+        "%s: gave nothing for %.3g s and was given up (--timeout sets how long to wait)",
+        source->name, (double)source->patience.limit_us / 1e6);
 }
 
 static mvf_status fail_open(mvf_source *source, int error)
 {
     const mvf_logger *logger = &source->options.logger;
     mvf_status status = source->interrupted ? MVF_ERROR_INTERRUPTED : mvf_status_from_av(error);
+    if (source->timed_out)
+        return mvf_source_fail_timeout(source);
     if (status == MVF_ERROR_INTERRUPTED)
         return status;
     if (error == AVERROR_EOF || (source->input.io && avio_size(source->input.io) == 0))
@@ -49,6 +75,24 @@ static int open_local(mvf_source *source, const char *url, int *is_local)
     int is_stdin = !strcmp(url, "-");
     *is_local = is_stdin || stat(url, &status) == 0;
     return *is_local ? mvf_input_open(&source->input, is_stdin ? NULL : url, interrupt) : 0;
+}
+
+/* A file, or a row of them that a pattern names. */
+static int is_stored(const mvf_source *source, const char *url, int is_local)
+{
+    const char *protocol = is_local ? NULL : avio_find_protocol_name(url);
+    return is_local ? source->input.is_regular : protocol && !strcmp(protocol, "file");
+}
+
+static void set_patience(mvf_source *source, const char *url, int is_local)
+{
+    int64_t limit_ms = source->options.timeout_ms;
+    source->is_remote = !is_local && !is_stored(source, url, is_local);
+    source->is_live = !is_stored(source, url, is_local);
+    if (limit_ms < 0)
+        limit_ms = is_local ? LOCAL_TIMEOUT_MS : REMOTE_TIMEOUT_MS;
+    source->patience.limit_us = source->is_live ? limit_ms * 1000 : 0;
+    mvf_source_start_waiting(source);
 }
 
 static int open_format(mvf_source *source, const char *url, int is_local)
@@ -77,14 +121,18 @@ mvf_status mvf_source_open_input(mvf_source *source, const char *url)
     if (error == AVERROR(EISDIR))
         return mvf_fail(&source->options.logger, MVF_ERROR_IO,
                         "%s: is a directory; a video file is needed", source->name);
-    if (!error)
+    if (!error) {
+        set_patience(source, url, is_local);
         error = open_format(source, url, is_local);
+    }
     if (error < 0)
         return fail_open(source, error);
     error = avformat_find_stream_info(source->format, NULL);
     if (source->interrupted)
         return MVF_ERROR_INTERRUPTED;
-    return error < 0 && !source->format->nb_streams ? fail_open(source, error) : MVF_OK;
+    return source->timed_out || (error < 0 && !source->format->nb_streams)
+               ? fail_open(source, error)
+               : MVF_OK;
 }
 
 static int is_picture_track(const AVStream *stream)
@@ -186,6 +234,7 @@ static void fill_info(mvf_source *source)
         .sample_aspect = {aspect.num, aspect.den ? aspect.den : 1},
         .rotation = clockwise_rotation(stream),
         .frame_count_hint = frame_count_hint(source->format, stream, rate),
+        .is_live = source->is_live,
     };
 }
 
@@ -199,12 +248,12 @@ static int open_codec(mvf_source *source, const AVCodec *decoder)
         return error;
     source->codec->pkt_timebase = source->stream->time_base;
     source->codec->thread_count = source->options.threads;
-    if (source->options.codec_vectors) {
-        source->codec->export_side_data |= AV_CODEC_EXPORT_DATA_MVS;
-        /* With frame threads, H.264 frames come out while another thread still decodes them, and
-         * then lack some of their vectors. */
+    /* Frame threads hold frames back. Besides, H.264 frames come out of them while another thread
+     * still decodes them, and then lack some of their vectors. */
+    if (source->is_remote || source->options.codec_vectors)
         source->codec->thread_type = FF_THREAD_SLICE;
-    }
+    if (source->options.codec_vectors)
+        source->codec->export_side_data |= AV_CODEC_EXPORT_DATA_MVS;
     return avcodec_open2(source->codec, decoder, NULL);
 }
 

@@ -351,6 +351,7 @@ static int write_header(mvf_overlay *overlay, int with_copies)
     AVFormatContext *in = overlay->source->format;
     overlay->format->pb = overlay->output.io;
     overlay->format->flags |= AVFMT_FLAG_CUSTOM_IO;
+    overlay->format->flush_packets = overlay->source->is_live;
     /* Y4M of more than 8 bits is an extension of FFmpeg's. */
     if (!strcmp(overlay->container->muxer, "yuv4mpegpipe"))
         overlay->format->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;

@@ -16,7 +16,7 @@
 
 void mvf_source_options_init(mvf_source_options *options)
 {
-    *options = (mvf_source_options){.struct_size = sizeof *options, .stream = -1};
+    *options = (mvf_source_options){.struct_size = sizeof *options, .stream = -1, .timeout_ms = -1};
 }
 
 static int is_kept(const mvf_source *source, int stream_index)
@@ -54,10 +54,22 @@ static int end_input(mvf_source *source)
     return AVERROR_EOF;
 }
 
+/* What came so far is all that there is. */
+static int give_up_waiting(mvf_source *source)
+{
+    source->report.timed_out = 1;
+    source->at_end = 1;
+    return AVERROR_EOF;
+}
+
 /* 0 to try again, or what read_packet() returns. */
 static int survive_read_error(mvf_source *source, int error)
 {
-    if (source->interrupted || error == AVERROR_EXIT)
+    if (source->interrupted)
+        return AVERROR_EXIT;
+    if (source->timed_out)
+        return give_up_waiting(source);
+    if (error == AVERROR_EXIT)
         return AVERROR_EXIT;
     if (error == AVERROR_EOF)
         return end_input(source);
@@ -83,6 +95,7 @@ static int survive_read_error(mvf_source *source, int error)
 static int read_packet(void *context, AVPacket *packet)
 {
     mvf_source *source = context;
+    mvf_source_start_waiting(source);
     for (;;) {
         int error = av_read_frame(source->format, packet);
         if (error < 0) {
@@ -137,7 +150,8 @@ mvf_status mvf_source_open(mvf_source **source, const char *url, const mvf_sourc
         return MVF_ERROR_MEMORY;
     mvf_source_options_init(&opened->options);
     if (options)
-        opened->options = *options;
+        memcpy(&opened->options, options,
+               options->struct_size < sizeof *options ? options->struct_size : sizeof *options);
     opened->input.fd = -1;
     opened->report.first_damage = MVF_NO_FRAME;
     opened->decoder.calls = (mvf_decoder_calls){read_packet, send_packet, receive_frame};
@@ -193,6 +207,8 @@ static mvf_status end_stream(mvf_source *source)
         MVF_TRY(mvf_codec_vectors_watch(source, NULL));
         return MVF_EOF;
     }
+    if (source->timed_out)
+        return mvf_source_fail_timeout(source);
     int needs_seeking = strstr(source->info.container, "mp4") && source->n_packets == 0 &&
                         source->format->pb && !source->format->pb->seekable;
     return mvf_fail(&source->options.logger, MVF_ERROR_DATA,
