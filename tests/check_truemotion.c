@@ -441,7 +441,7 @@ static void check_cut(check_run *run)
         n_occluded += (field->blocks[i].flags & MVF_BLOCK_OCCLUDED) != 0;
         n_sure += field->confidence[i] > 64;
     }
-    check_result(run, field && n_occluded > 1080 && n_sure < 60, "truemotion across a cut");
+    check_result(run, field && n_occluded > 960 && n_sure < 60, "truemotion across a cut");
     mvf_field_free(&field);
     close_pair(&p);
 }
