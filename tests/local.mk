@@ -123,9 +123,9 @@ tests_truemotion_accuracy_LDADD = src/libmvfield-video.la src/libmvfield.la -lm
 endif
 
 # The tables of PERFORMANCE.md: make bench [BENCH_CLIP=FILE] [BENCH_ONLY='NAME...']
-EXTRA_DIST += tests/bench/peers.py tests/bench/tables.sh
+EXTRA_DIST += tests/bench/flow.py tests/bench/peers.py tests/bench/tables.sh
 if HAVE_FFMPEG
 bench: all $(check_PROGRAMS)
 	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/bench/tables.sh $(BENCH_CLIP)
-CLEANFILES += bench.json bench-peers.json
+CLEANFILES += bench.json bench-flow.json bench-peers.json
 endif

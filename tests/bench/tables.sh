@@ -1,8 +1,8 @@
 #!/bin/sh
 # tables.sh [CLIP]: measures the tables of PERFORMANCE.md again, as far as this machine can, under the
 # headings that they have there, and says what it skips and why. `make bench [BENCH_CLIP=CLIP]
-# [BENCH_ONLY='HEADING...']` runs it; the figures against other searches are saved in bench.json and
-# bench-peers.json. Without a clip it takes the one that PERFORMANCE.md was measured on, if it is
+# [BENCH_ONLY='HEADING...']` runs it; the figures against other searches are saved in bench.json,
+# bench-peers.json and bench-flow.json. Without a clip it takes the one that PERFORMANCE.md was measured on, if it is
 # there, else the sample.
 #
 # SPDX-License-Identifier: BSD-2-Clause
@@ -32,6 +32,7 @@ cpu	CPU
 peers	Against other searches
 encoders	What encoders ask for
 true	How true
+flow	Against OpenCV, with noise and in other light
 work	How much work
 fast	How fast
 smooth	Smooth fields of blocks
@@ -139,6 +140,13 @@ run_true() {
 		"$program" compare "$work/a.mvf" "$work/$name.mvf" --video "$sample" --start 30 --frames 12 \
 			--quiet | grep -E '^(prediction|without)'
 	done
+}
+
+run_flow() {
+	has_python || return 0
+	status=0
+	"$python" "$top_srcdir/tests/bench/flow.py" "$program" "$media/flow" bench-flow.json || status=$?
+	[ $status = 77 ] || return $status
 }
 
 run_work() {
