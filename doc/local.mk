@@ -2,7 +2,8 @@
 # --help.
 manual = doc/manual/libmvfield.md doc/manual/man.awk doc/manual/mvfield.md \
 	doc/manual/mvfield-bench.md doc/manual/mvfield-compare.md doc/manual/mvfield-completion.md \
-	doc/manual/mvfield-extract.md doc/manual/mvfield-info.md doc/manual/mvfield-overlay.md \
+	doc/manual/mvfield-extract.md doc/manual/mvfield-info.md doc/manual/mvfield-merge.md \
+	doc/manual/mvfield-overlay.md \
 	doc/manual/mvfield-report.md doc/manual/mvfield-stats.md
 EXTRA_DIST += $(manual)
 dist_doc_DATA = doc/formats.md doc/mvf-format.md
@@ -23,7 +24,7 @@ doc/manual/mvfield.5: doc/formats.md doc/mvf-format.md $(man_awk) Makefile
 # These are made by running the command, which a cross-compiled one cannot.
 if HAVE_COMMAND_PAGES
 command_pages = doc/manual/mvfield.1 doc/manual/mvfield-bench.1 doc/manual/mvfield-compare.1 \
-	doc/manual/mvfield-completion.1 doc/manual/mvfield-extract.1 doc/manual/mvfield-info.1 \
+	doc/manual/mvfield-completion.1 doc/manual/mvfield-extract.1 doc/manual/mvfield-info.1 doc/manual/mvfield-merge.1 \
 	doc/manual/mvfield-overlay.1 doc/manual/mvfield-report.1 doc/manual/mvfield-stats.1
 man_MANS += $(command_pages)
 $(command_pages): %.1: %.md $(man_awk) src/cli/mvfield$(EXEEXT) Makefile

@@ -1,7 +1,7 @@
 # The public headers of libmvfield.
 mvfieldincludedir = $(includedir)/mvfield
 mvfieldinclude_HEADERS = \
-	src/mvfield/analysis.h src/mvfield/field.h src/mvfield/flow.h src/mvfield/mvfield.h src/mvfield/picture.h src/mvfield/reader.h src/mvfield/search.h \
+	src/mvfield/analysis.h src/mvfield/field.h src/mvfield/flow.h src/mvfield/mvfield.h src/mvfield/picture.h src/mvfield/reader.h src/mvfield/search.h src/mvfield/shard.h \
 	src/mvfield/sink.h src/mvfield/status.h src/mvfield/version.h
 
 # What both libraries are built on; it has no state, so each carries its own hidden copy.
@@ -24,7 +24,7 @@ src_libmvf_internal_la_SOURCES = \
 	src/search/groups_template.h src/search/hier.c src/search/hier.h src/search/kernels.c src/search/kernels.h \
 	src/search/kernels_c.c src/search/kernels_template.h src/search/pyramid.c \
 	src/search/pyramid.h src/search/sums.c src/search/sums.h \
-	src/sink/flow_reader.c src/sink/mvf_file.h src/sink/mvf_reader.c src/sink/numpy.c \
+	src/sink/flow_reader.c src/sink/merge.c src/sink/mvf_file.c src/sink/mvf_file.h src/sink/mvf_reader.c src/sink/numpy.c \
 	src/sink/numpy.h src/sink/output.c src/sink/output.h src/sink/png.c src/sink/png.h \
 	src/sink/sink.c src/sink/sink.h src/sink/sink_csv.c src/sink/sink_flo.c src/sink/sink_jsonl.c \
 	src/sink/sink_kitti.c src/sink/sink_md5.c src/sink/sink_mvf.c src/sink/sink_npy.c \
@@ -93,9 +93,9 @@ noinst_LTLIBRARIES += src/libmvf_video_internal.la
 src_libmvf_video_internal_la_SOURCES = \
 	src/overlay/arrows.c src/overlay/arrows.h src/overlay/canvas.c src/overlay/canvas.h \
 	src/overlay/sprite.c src/overlay/sprite.h \
-	src/video/attach.c src/video/codec_vectors.c src/video/decode.c src/video/encode.c \
+	src/video/attach.c src/video/codec_vectors.c src/video/decode.c src/video/encode.c src/video/entries.c src/video/entries.h \
 	src/video/ffmpeg.c src/video/frame.c \
-	src/video/input.c src/video/internal.h src/video/luma.c src/video/open.c \
+	src/video/input.c src/video/internal.h src/video/key_packet.c src/video/luma.c src/video/open.c \
 	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c src/video/patience.c \
 	src/video/scale.c src/video/seek.c src/video/source.c src/video/subtitles.c \
 	src/video/timeline.c src/video/write.h
@@ -124,6 +124,7 @@ pkgconfig_DATA += src/mvfield-video.pc
 
 bin_PROGRAMS += src/cli/mvfield
 src_cli_mvfield_SOURCES = \
+	src/cli/batch.c src/cli/batch.h src/cli/batch_list.c src/cli/merge.c src/cli/shard.c src/cli/shard.h \
 	src/cli/commands.c src/cli/commands.h src/cli/completion.c src/cli/help.c src/cli/help.h \
 	src/cli/hints.c src/cli/hints.h src/cli/extract.c src/cli/info.c src/cli/input.c src/cli/input.h src/cli/main.c src/cli/message.c \
 	src/cli/message.h src/cli/options.c src/cli/options.h src/cli/overlay.c src/cli/progress.c \

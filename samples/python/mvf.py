@@ -176,9 +176,10 @@ class Reader:
         try:
             while True:
                 kind, payload, packed = self._chunk(offset)
-                if kind != b"MVFR":
+                if kind == b"MVFR":
+                    offsets[_field(payload, packed).frame] = offset
+                elif kind != b"MVFS":
                     break
-                offsets[_field(payload, packed).frame] = offset
                 offset += (CHUNK.size + len(payload) + 7) // 8 * 8
         except Damaged:
             pass

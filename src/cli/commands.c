@@ -4,12 +4,22 @@
 #include <string.h>
 
 static const command_entry commands[] = {
-    {COMMAND_EXTRACT, command_extract, "extract", "IN -o OUT", "motion vectors to a file",
+    {COMMAND_EXTRACT, command_extract, "extract", "IN -o OUT, or --list FILE -o DIR",
+     "motion vectors to a file",
      "Searches each frame's motion against its reference and writes the vectors to OUT. IN is a "
      "file, - for standard input, or any address that FFmpeg opens; an mvf file is converted. A "
      "vector points from a block to where it comes from in the reference: content that moved 3 px "
      "to the left has x = +3. Row k belongs to frame k; the first frame has no reference and one "
-     "row without vectors."},
+     "row without vectors. With --list, the files that FILE names are extracted into DIR, many at "
+     "a "
+     "time: a/clip.mp4 to DIR/clip.mvf, or as --format says. Outputs that are there already are "
+     "left as they are, so the same command goes on after a stop; a file that fails is left out, "
+     "and named at the end."},
+    {COMMAND_MERGE, command_merge, "merge", "SHARD... -o OUT.mvf",
+     "the shards of one run to one file",
+     "Joins the shards of one run (mvfield extract --shard), in any order, into the file that the "
+     "run without --shard makes, byte for byte. Says which shard is missing, there twice, damaged, "
+     "or of another input or other options. The shards stay as they are."},
     {COMMAND_OVERLAY, command_overlay, "overlay", "IN -o OUT.mp4", "motion drawn over the video",
      "Draws the motion of each frame over the video: arrows that show how the content moved, "
      "coloured by direction, and dots where it stood still. Audio, subtitles and times are kept. "

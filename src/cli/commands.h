@@ -10,6 +10,7 @@
 #include "cli/options.h"
 
 int command_extract(const cli_options *options);
+int command_merge(const cli_options *options);
 int command_overlay(const cli_options *options);
 int command_compare(const cli_options *options);
 int command_stats(const cli_options *options);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/batch.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/shard.h"
 
 static mvf_status write_field(void *opaque, mvf_frame *frame, const mvf_field *field)
 {
@@ -23,7 +25,8 @@ static void describe_video(mvf_sink_options *sink_options, const cli_input *inpu
     }
 }
 
-static mvf_status open_sink(mvf_sink **sink, const cli_options *options, const cli_input *input)
+static mvf_status open_sink(mvf_sink **sink, const cli_options *options, const cli_input *input,
+                            const mvf_shard *part)
 {
     mvf_sink_options sink_options;
     mvf_sink_options_init(&sink_options);
@@ -31,28 +34,64 @@ static mvf_status open_sink(mvf_sink **sink, const cli_options *options, const c
     sink_options.overwrite = options->overwrite;
     sink_options.compression = options->compression;
     sink_options.logger = message_logger();
+    sink_options.shard = part;
     describe_video(&sink_options, input);
     return mvf_sink_open(sink, options->output ? options->output : "", &sink_options);
 }
 
-int command_extract(const cli_options *options)
+/* The exit status of a run that ended so; completes the output of one that was not broken off. */
+static int finish(mvf_sink **sink, const cli_input *input, const cli_options *options,
+                  mvf_status status)
+{
+    int is_interrupted = status == MVF_ERROR_INTERRUPTED && *sink;
+    if (is_interrupted && options->whole_only) {
+        message_print(MVF_LOG_ERROR,
+                      "%s: interrupted; there is no output, which would be whole or "
+                      "not there at all",
+                      options->input);
+        return EXIT_INTERRUPTED;
+    }
+    if (status == MVF_OK || is_interrupted) {
+        mvf_status closed = mvf_sink_close(sink);
+        if (closed == MVF_OK)
+            return input_report(input, options, status);
+        status = closed;
+    }
+    return message_exit_status(status);
+}
+
+static int extract_part(cli_input *input, const cli_options *options, const mvf_shard *part)
+{
+    mvf_sink *sink = NULL;
+    mvf_status status = open_sink(&sink, options, input, part);
+    if (status == MVF_OK && options->n_frames > 0)
+        status = input_run(input, options, write_field, sink);
+    int exit_status = finish(&sink, input, options, status);
+    mvf_sink_discard(&sink);
+    return exit_status;
+}
+
+static int extract_shard(cli_input *input, const cli_options *options)
+{
+    cli_shard shard;
+    mvf_status status = shard_begin(&shard, options, input->source);
+    if (status != MVF_OK)
+        return message_exit_status(status);
+    return shard.is_finished ? EXIT_ALL_FRAMES : extract_part(input, &shard.options, &shard.part);
+}
+
+static int extract_file(const cli_options *options)
 {
     cli_input input;
-    mvf_sink *sink = NULL;
     mvf_status status = input_open(&input, options, 0);
-    if (status == MVF_OK)
-        status = open_sink(&sink, options, &input);
-    if (status == MVF_OK)
-        status = input_run(&input, options, write_field, sink);
-    int interrupted = status == MVF_ERROR_INTERRUPTED && sink;
-    if (status == MVF_OK || interrupted) {
-        mvf_status closed = mvf_sink_close(&sink);
-        status = closed == MVF_OK ? status : closed;
-        interrupted = status == MVF_ERROR_INTERRUPTED;
-    }
-    int exit_status = status == MVF_OK || interrupted ? input_report(&input, options, status)
-                                                      : message_exit_status(status);
-    mvf_sink_discard(&sink);
+    int exit_status = status != MVF_OK       ? message_exit_status(status)
+                      : options->shard_count ? extract_shard(&input, options)
+                                             : extract_part(&input, options, NULL);
     input_close(&input);
     return exit_status;
+}
+
+int command_extract(const cli_options *options)
+{
+    return options->list ? batch_run(options, extract_file) : extract_file(options);
 }

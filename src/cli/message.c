@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cli/message.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -40,6 +41,10 @@ void message_print(mvf_log_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    /* Names of files may hold anything; a message is one line. */
+    for (char *at = line; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            *at = '?';
     print_line(NULL, level, line);
 }
 

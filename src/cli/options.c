@@ -18,6 +18,7 @@
 #define WRITES (COMMAND_EXTRACT | DRAWS)
 #define SEARCHES (WRITES | COMMAND_COMPARE | COMMAND_STATS)
 #define LOOKS_AT_INPUT (SEARCHES | COMMAND_INFO | COMMAND_BENCH)
+#define SPEAKS (LOOKS_AT_INPUT | COMMAND_MERGE)
 
 /* Takes a value and returns NULL, or says what would be right. */
 typedef const char *(*option_setter)(cli_options *options, const char *value);
@@ -97,6 +98,45 @@ static const char *set_overwrite(cli_options *options, const char *value)
     return NULL;
 }
 
+static const char *set_shard(cli_options *options, const char *value)
+{
+    static const char right[] = "I/N, with N from 1 to 100000 and I from 0 to N - 1";
+    char first[16];
+    int64_t index, count;
+    size_t n = strcspn(value, "/");
+    if (n >= sizeof first || !value[n])
+        return right;
+    memcpy(first, value, n);
+    first[n] = '\0';
+    if (!parse_int64(value + n + 1, 1, 100000, &count) || !parse_int64(first, 0, count - 1, &index))
+        return right;
+    options->shard_index = (int32_t)index;
+    options->shard_count = (int32_t)count;
+    return NULL;
+}
+
+static const char *set_list(cli_options *options, const char *value)
+{
+    options->list = value;
+    return *value ? NULL : "a file name, or - for standard input";
+}
+
+static const char *set_null(cli_options *options, const char *value)
+{
+    (void)value;
+    options->names_end_in_nul = 1;
+    return NULL;
+}
+
+static const char *set_jobs(cli_options *options, const char *value)
+{
+    int64_t jobs;
+    if (!parse_int64(value, 1, 1024, &jobs))
+        return "from 1 to 1024";
+    options->jobs = (int32_t)jobs;
+    return NULL;
+}
+
 static const char *set_compress(cli_options *options, const char *value)
 {
     int64_t level;
@@ -161,6 +201,29 @@ static const char *set_device(cli_options *options, const char *value)
         return "a CUDA device number from 0 on (mvfield info lists them)";
     options->search.device = (int32_t)device;
     return NULL;
+}
+
+static const char *set_devices(cli_options *options, const char *value)
+{
+    static const char right[] = "CUDA device numbers from 0 on, with commas between them, at most "
+                                "64 (mvfield info lists them)";
+    for (options->n_devices = 0; options->n_devices < MAX_DEVICES; value++) {
+        char number[8];
+        int64_t device;
+        size_t n = strcspn(value, ",");
+        if (n >= sizeof number)
+            return right;
+        memcpy(number, value, n);
+        number[n] = '\0';
+        if (!parse_int64(number, 0, 1023, &device))
+            return right;
+        options->devices[options->n_devices++] = (int32_t)device;
+        options->search.device = options->devices[0];
+        value += n;
+        if (!*value)
+            return NULL;
+    }
+    return right;
 }
 
 static const char *set_method(cli_options *options, const char *value)
@@ -514,11 +577,12 @@ static const option_spec specs[] = {
      "exact, quick, encoder or truemotion; options given beside it win (mvfield info --presets) "
      "[exact]"},
     HEADING("Output"),
-    {"output", "FILE", WRITES, set_output, "the file to make; -o FILE is the same"},
+    {"output", "FILE", WRITES | COMMAND_MERGE, set_output, "the file to make; -o FILE is the same"},
     {"format", "NAME", COMMAND_EXTRACT, set_format,
      "csv, jsonl, npy, npz, flo, kitti, yuview, mvf, md5 or null [by FILE's extension]"},
     {"compress", "LEVEL", COMMAND_EXTRACT, set_compress, "deflate npz or mvf, 1 to 9 [0: not]"},
-    {"overwrite", NULL, WRITES | COMMAND_BENCH, set_overwrite, "replace FILE if it exists"},
+    {"overwrite", NULL, WRITES | COMMAND_BENCH | COMMAND_MERGE, set_overwrite,
+     "replace FILE if it exists"},
     {"play", NULL, COMMAND_OVERLAY, draw_set_play, "show it by ffplay or mpv instead of -o"},
     {"codec", "NAME", DRAWS, draw_set_codec,
      "FFmpeg's name of a codec or encoder [by FILE's extension]"},
@@ -531,6 +595,13 @@ static const option_spec specs[] = {
     {"fail-above", "PX", COMMAND_COMPARE, set_fail_above,
      "exit status 1 if the mean end-point error is larger"},
     HEADING("Input"),
+    {"list", "FILE", COMMAND_EXTRACT, set_list,
+     "extract the files that FILE (- for standard input) names, one a line, into the folder -o"},
+    {"null", NULL, COMMAND_EXTRACT, set_null,
+     "with --list: names end in NUL, as find -print0 writes them, not in a line break"},
+    {"shard", "I/N", COMMAND_EXTRACT, set_shard,
+     "only part I of N, from 0/N on, cut at key frames, into an mvf file that merge joins with the "
+     "others; done already: nothing happens [all]"},
     {"video", "FILE", COMMAND_COMPARE, set_video,
      "the video of the vectors: also tells how well they predict it"},
     {"vectors", "SOURCE", WRITES | COMMAND_STATS, set_vectors,
@@ -611,7 +682,12 @@ static const option_spec specs[] = {
     HEADING("Machine"),
     {"backend", "NAME", SEARCHES | COMMAND_BENCH, set_backend,
      "auto, cpu or cuda [auto: a GPU if there is one]"},
-    {"device", "N", SEARCHES | COMMAND_BENCH, set_device, "the CUDA device to use [0]"},
+    {"device", "N", (SEARCHES & ~COMMAND_EXTRACT) | COMMAND_BENCH, set_device,
+     "the CUDA device to use [0]"},
+    {"device", "N[,N...]", COMMAND_EXTRACT, set_devices,
+     "the CUDA device to use, or, with --list, all that take turns [0; with --list all]"},
+    {"jobs", "N", COMMAND_EXTRACT, set_jobs,
+     "with --list: files at a time, 1 to 1024 [two a GPU, or one a processor]"},
     {"threads", "N", SEARCHES, set_threads, "CPU threads [one a processor]"},
     {"threads", "N", COMMAND_BENCH, set_threads,
      "CPU threads to measure beside one thread [one a processor]"},
@@ -620,8 +696,8 @@ static const option_spec specs[] = {
     HEADING("Messages"),
     {"progress", "WHEN", SEARCHES | COMMAND_BENCH, set_progress,
      "auto, always or never [auto: on a terminal]"},
-    {"quiet", NULL, LOOKS_AT_INPUT, set_quiet, "say nothing but errors"},
-    {"log-level", "LEVEL", LOOKS_AT_INPUT, set_log_level, "error, warning, info or debug [info]"},
+    {"quiet", NULL, SPEAKS, set_quiet, "say nothing but errors"},
+    {"log-level", "LEVEL", SPEAKS, set_log_level, "error, warning, info or debug [info]"},
 };
 #define N_SPECS ((int)(sizeof specs / sizeof specs[0]))
 static_assert(sizeof specs / sizeof specs[0] <= MAX_OPTIONS,
@@ -646,6 +722,14 @@ int options_next(cli_command command, int index, option_text *text)
         return i;
     }
     return -1;
+}
+
+static int is_one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcmp(*names, name))
+            return 1;
+    return 0;
 }
 
 /* The option of that name which the commands have, or -1. */
@@ -677,6 +761,23 @@ static parse_result usage_error(const char *format, ...)
     va_end(arguments);
     message_print(MVF_LOG_ERROR, "%s", line);
     return PARSE_ERROR;
+}
+
+int options_describe(const cli_options *options, char *text, size_t size)
+{
+    /* These say where to, and how fast. */
+    static const char *const idle[] = {"output",   "format",  "overwrite", "shard", "backend",
+                                       "device",   "threads", "cpu-level", "quiet", "log-level",
+                                       "progress", "jobs",    "timeout",   NULL};
+    int length = snprintf(text, size, "mvfield %s", mvf_version());
+    for (int i = 0; i < N_SPECS; i++)
+        if (options->given[i] && !is_one_of(specs[i].name, idle)) {
+            size_t used = (size_t)length < size ? (size_t)length : size;
+            length += snprintf(text + used, size - used, " --%s%s%s", specs[i].name,
+                               options->values[i] ? " " : "",
+                               options->values[i] ? options->values[i] : "");
+        }
+    return length;
 }
 
 void options_print_presets(void)
@@ -736,6 +837,7 @@ static parse_result parse_option(cli_options *options, cli_command command, int 
     if (right)
         return usage_error("--%s %s: must be %s", specs[found].name, value, right);
     options->given[found] = 1;
+    options->values[found] = value;
     return PARSE_RUN;
 }
 
@@ -767,21 +869,14 @@ static parse_result check_encoder_options(const cli_options *options)
     return PARSE_RUN;
 }
 
-static int is_one_of(const char *name, const char *const *names)
-{
-    for (; *names; names++)
-        if (!strcmp(*names, name))
-            return 1;
-    return 0;
-}
-
 const char *options_find_idle(const cli_options *options, idle_case which)
 {
     static const char *const others[] = {"json",   "per-frame", "fail-above", "video",
                                          "output", "format",    "compress",   "overwrite",
                                          "start",  "frames",    "every",      "progress",
                                          "quiet",  "log-level", "residual",   NULL};
-    static const char *const of_video[] = {"vectors", "stream", "threads", "timeout", NULL};
+    static const char *const of_video[] = {"vectors", "stream", "threads", "timeout", "shard",
+                                           "list",    "null",   "jobs",    NULL};
     for (int i = 0; i < N_SPECS; i++)
         if (options->given[i] && specs[i].commands & ~DRAWS && !is_one_of(specs[i].name, others) &&
             (which == IDLE_WITH_MVF || !is_one_of(specs[i].name, of_video)))
@@ -842,6 +937,37 @@ static parse_result check_bench(const cli_options *options)
     return check_combination(options);
 }
 
+static parse_result check_list(const cli_options *options)
+{
+    static const char *const of_list[] = {"null", "jobs"};
+    const char *format = options->format ? options->format : "mvf";
+    for (int i = 0; i < 2; i++)
+        if (!options->list && options_was_given(options, of_list[i]))
+            return usage_error("--%s has no effect without --list", of_list[i]);
+    if (!options->list)
+        return options->n_devices > 1
+                   ? usage_error("--device %s: only --list takes several",
+                                 options->values[find_option("device", 6, COMMAND_EXTRACT)])
+                   : PARSE_RUN;
+    if (options->input)
+        return usage_error("%s: no input is taken beside --list", options->input);
+    if (options->shard_count)
+        return usage_error("--shard does not go with --list: cut each file in a run of its own");
+    size_t known = 0;
+    while (mvf_sink_format(known) && strcmp(mvf_sink_format(known), format))
+        known++;
+    if (!mvf_sink_format(known))
+        return usage_error("--format %s: there is no such format (mvfield extract --help)", format);
+    if (!strcmp(format, "flo") || !strcmp(format, "kitti"))
+        return usage_error("--list needs a format of one file an input; %s makes one a field",
+                           format);
+    if (!strcmp(format, "null") && options->output)
+        return usage_error("--output has no effect with --list and --format null");
+    if (options->output && !strcmp(options->output, "-"))
+        return usage_error("--list needs a folder: give -o DIR");
+    return PARSE_RUN;
+}
+
 static parse_result check_operands(const cli_options *options, cli_command command)
 {
     if (command == COMMAND_COMPLETION && !options->input)
@@ -850,13 +976,17 @@ static parse_result check_operands(const cli_options *options, cli_command comma
         return PARSE_RUN;
     if (command == COMMAND_BENCH)
         return check_bench(options);
-    if (!options->input)
+    if (command == COMMAND_EXTRACT && check_list(options) != PARSE_RUN)
+        return PARSE_ERROR;
+    if (!options->input && !options->list)
         return usage_error("%s: no input: give a file, or - for standard input",
                            command_name(command));
     if (command == COMMAND_COMPARE && !options->second_input)
         return usage_error("compare: one more is needed to compare %s with", options->input);
     if (command == COMMAND_COMPARE || command == COMMAND_STATS)
         return check_combination(options);
+    if (command == COMMAND_MERGE)
+        return options->output ? PARSE_RUN : usage_error("merge: no output: give -o FILE");
     int discards = options->format && !strcmp(options->format, "null");
     if (!options->output && !discards)
         return usage_error("%s: no output: give -o FILE", command_name(command));
@@ -880,6 +1010,7 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
                              .timeout_ms = -1};
     if (command == COMMAND_BENCH)
         options->n_frames = 30;
+    options->inputs = (const char **)(uintptr_t)argv;
     mvf_overlay_options_init(&options->overlay);
     options->overlay.max_motion_px = 0;
     mvf_options_init(&options->search);
@@ -896,6 +1027,10 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
             parse_result result = parse_option(options, command, argc, argv, &i);
             if (result != PARSE_RUN)
                 return result;
+        } else if (command == COMMAND_MERGE) {
+            /* The operands gather at the front of the list that they come from. */
+            argv[options->n_inputs++] = argv[i];
+            options->input = argv[0];
         } else if (options->input && command == COMMAND_COMPARE && !options->second_input) {
             options->second_input = argv[i];
         } else if (options->input) {

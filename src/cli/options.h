@@ -18,7 +18,8 @@ typedef enum cli_command {
     COMMAND_STATS = 1 << 4,
     COMMAND_REPORT = 1 << 5,
     COMMAND_BENCH = 1 << 6,
-    COMMAND_COMPLETION = 1 << 7
+    COMMAND_COMPLETION = 1 << 7,
+    COMMAND_MERGE = 1 << 8
 } cli_command;
 
 typedef enum reference_choice {
@@ -30,12 +31,16 @@ typedef enum reference_choice {
 typedef enum vectors_choice { VECTORS_SEARCH, VECTORS_CODEC } vectors_choice;
 
 #define MAX_OPTIONS 96
+#define MAX_DEVICES 64
 
 typedef struct cli_options {
     /* What follows the command's name. */
     int argc;
     char **argv;
     const char *input;
+    /* Of merge: all that are given, `input` the first. */
+    const char **inputs;
+    size_t n_inputs;
     /* Of compare. */
     const char *second_input;
     const char *video;
@@ -47,6 +52,16 @@ typedef struct cli_options {
     const char *output;
     const char *format;
     int overwrite;
+    /* Whether an interrupted run leaves no output, rather than one that ends early. */
+    int whole_only;
+    /* Part shard_index of shard_count; a count of 0: all. */
+    int32_t shard_index, shard_count;
+    /* The file that names the inputs instead, or NULL; of those, so many at a time (0: as suits the
+     * machine), and on these devices. */
+    const char *list;
+    int names_end_in_nul;
+    int32_t jobs;
+    int32_t devices[MAX_DEVICES], n_devices;
     mvf_options search;
     reference_choice reference;
     int64_t first_frame;
@@ -72,6 +87,8 @@ typedef struct cli_options {
     int list_presets;
     /* Which options were given, by their place in the table. */
     unsigned char given[MAX_OPTIONS];
+    /* And the value that counts, or NULL. */
+    const char *values[MAX_OPTIONS];
 } cli_options;
 
 typedef enum parse_result { PARSE_RUN, PARSE_HELP, PARSE_ERROR } parse_result;
@@ -104,6 +121,10 @@ typedef struct option_text {
 /* Goes on to the command's option after place `index` of the table, from -1 on: its place, or -1
  * after the last. *text holds the option before it. */
 int options_next(cli_command command, int index, option_text *text);
+
+/* All that decides about the fields, as a command line: equal texts give equal fields of an input.
+ * Returns what snprintf() returns. */
+int options_describe(const cli_options *options, char *text, size_t size);
 
 /* Prints what each preset sets. */
 void options_print_presets(void);

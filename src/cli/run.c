@@ -229,9 +229,12 @@ static mvf_status submit(run_state *state, const run_frame *next)
 
 int64_t run_end(const cli_options *options)
 {
-    int64_t most = (INT64_MAX - options->first_frame) / options->every;
-    return options->n_frames > most ? INT64_MAX
-                                    : options->first_frame + options->n_frames * options->every;
+    int64_t most = (INT64_MAX - options->first_frame - 1) / options->every;
+    int64_t n_after_first = options->n_frames - 1;
+    if (n_after_first < 0)
+        return options->first_frame;
+    return n_after_first > most ? INT64_MAX
+                                : options->first_frame + n_after_first * options->every + 1;
 }
 
 int run_is_wanted(const cli_options *options, int64_t frame)
@@ -399,6 +402,8 @@ int run_report(const mvf_source *source, const cli_options *options, mvf_status 
     }
     if (report.timed_out)
         return EXIT_DAMAGED;
+    if (options->shard_count)
+        return EXIT_ALL_FRAMES;
     if (report.frames <= options->first_frame)
         message_print(MVF_LOG_WARNING, "%s: has %" PRId64 " frames, so none from --start %" PRId64,
                       options->input, report.frames, options->first_frame);

@@ -16,6 +16,7 @@
 #include <mvfield/picture.h>
 #include <mvfield/reader.h>
 #include <mvfield/search.h>
+#include <mvfield/shard.h>
 #include <mvfield/sink.h>
 #include <mvfield/status.h>
 #include <mvfield/version.h>

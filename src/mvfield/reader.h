@@ -9,7 +9,7 @@
 #ifndef MVFIELD_READER_H
 #define MVFIELD_READER_H
 
-#include <mvfield/field.h>
+#include <mvfield/shard.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,6 +53,9 @@ MVF_API mvf_status mvf_reader_open(mvf_reader **reader, const char *path, const 
 
 /* Fills in *info, whose struct_size the caller has set. */
 MVF_API void mvf_reader_get_info(const mvf_reader *reader, mvf_reader_info *info);
+
+/* What part of a run the file holds, or NULL: not one of several. It is the reader's. */
+MVF_API const mvf_shard *mvf_reader_get_shard(const mvf_reader *reader);
 
 /* The number of fields: n_fields of mvf_reader_info. */
 MVF_API int64_t mvf_reader_count(const mvf_reader *reader);

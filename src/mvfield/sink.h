@@ -12,7 +12,7 @@
 #ifndef MVFIELD_SINK_H
 #define MVFIELD_SINK_H
 
-#include <mvfield/field.h>
+#include <mvfield/shard.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,6 +88,9 @@ typedef struct mvf_sink_options {
      * player applies, while fields are in coded orientation; the frame rate, 0/1 if unknown. */
     int32_t rotation;
     mvf_rational frame_rate;
+    /* What part of a run the file will hold, for formats mvf and null; NULL (the default): all of
+     * it. It is copied, its settings as well. */
+    const mvf_shard *shard;
 } mvf_sink_options;
 
 /* Fills in the defaults. */

@@ -113,6 +113,30 @@ MVF_API mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame);
  */
 MVF_API mvf_status mvf_source_seek(mvf_source *source, int64_t frame, int64_t *next);
 
+/*
+ * Before the first read: cuts the input into `count` parts, of about as many packets each, and says
+ * which frames' fields are part `index`, from 0 (first, end and input of *shard; its settings are
+ * the caller's). Where it is cut depends on the file alone: at frames from which on decoding gives
+ * what it gives in a run from the start. All of the file's packets are read, but none decoded; an
+ * input that cannot be cut (whose packets lack times, say) is one part, and the others are empty.
+ *
+ * The field of a part's first frame needs the frame before it: mvf_source_seek() goes there without
+ * decoding more, and has to be called before mvf_source_read(), for frame 0 too. While a part is
+ * read, its frames are held against what its packets promise: where there are others, or where it
+ * is damaged just after a cut, mvf_source_read() fails (MVF_ERROR_DATA), since the numbers of later
+ * parts' frames would be wrong; such a file can be read whole only.
+ *
+ * MVF_ERROR_ARGUMENT (no such part), MVF_ERROR_UNSUPPORTED (not a local file), MVF_ERROR_IO,
+ * MVF_ERROR_INTERRUPTED, MVF_ERROR_MEMORY.
+ */
+MVF_API mvf_status mvf_source_cut(mvf_source *source, int32_t index, int32_t count,
+                                  mvf_shard *shard);
+
+/* Tells the input from any other, wherever the file lies and whatever its name is, by its size and
+ * by what it begins and ends with. MVF_ERROR_UNSUPPORTED (not a local file), MVF_ERROR_IO,
+ * MVF_ERROR_MEMORY. */
+MVF_API mvf_status mvf_source_identify(const mvf_source *source, uint8_t id[16]);
+
 /* What has been seen so far. */
 typedef struct mvf_source_report {
     /* Frames that were read. */

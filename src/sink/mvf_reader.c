@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <mvfield/reader.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,24 +15,15 @@
 #include "field/record.h"
 #include "sink/mvf_file.h"
 
-/* Deflate makes at most 1032 bytes of one. */
-#define MAX_RATIO 1032
-
 typedef struct index_entry {
     int64_t frame;
     uint64_t offset;
 } index_entry;
 
-typedef struct chunk_header {
-    uint32_t type, method, crc;
-    uint64_t n_bytes, n_plain_bytes;
-} chunk_header;
-
 struct mvf_reader {
     mvf_logger logger;
     char *path;
-    int file;
-    uint64_t n_bytes, header_bytes;
+    mvf_file file;
     mvf_reader_info info;
     index_entry *index;
     size_t n_entries, capacity, next;
@@ -42,28 +32,6 @@ struct mvf_reader {
     uint8_t *stored, *plain;
     size_t stored_capacity, plain_capacity;
 };
-
-static mvf_status damaged(const mvf_reader *reader, uint64_t offset, const char *what)
-{
-    return mvf_fail(&reader->logger, MVF_ERROR_DATA, "%s: damaged at byte %" PRIu64 ": %s",
-                    reader->path, offset, what);
-}
-
-static mvf_status read_at(const mvf_reader *reader, void *to, size_t n_bytes, uint64_t offset)
-{
-    for (size_t done = 0; done < n_bytes;) {
-        ssize_t n =
-            pread(reader->file, (uint8_t *)to + done, n_bytes - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return mvf_fail(&reader->logger, MVF_ERROR_IO,
-                            "%s: cannot be read at byte %" PRIu64 ": %s", reader->path,
-                            offset + done, n ? strerror(errno) : "the file has become shorter");
-        done += (size_t)n;
-    }
-    return MVF_OK;
-}
 
 static mvf_status reserve(uint8_t **buffer, size_t *capacity, uint64_t n_bytes)
 {
@@ -78,77 +46,15 @@ static mvf_status reserve(uint8_t **buffer, size_t *capacity, uint64_t n_bytes)
     return MVF_OK;
 }
 
-/* Reads the header of the chunk at `offset`. MVF_ERROR_DATA with *fault set, without a message. */
-static mvf_status read_chunk_header(const mvf_reader *reader, uint64_t offset, chunk_header *chunk,
-                                    const char **fault)
-{
-    uint8_t bytes[MVF_CHUNK_HEADER_BYTES];
-    *fault = "the file ends inside a chunk";
-    if (offset > reader->n_bytes || reader->n_bytes - offset < sizeof bytes)
-        return MVF_ERROR_DATA;
-    MVF_TRY(read_at(reader, bytes, sizeof bytes, offset));
-    *chunk = (chunk_header){.type = mvf_get_le32(bytes),
-                            .method = mvf_get_le32(bytes + 4),
-                            .crc = mvf_get_le32(bytes + 24),
-                            .n_bytes = mvf_get_le64(bytes + 8),
-                            .n_plain_bytes = mvf_get_le64(bytes + 16)};
-    if (crc32(0, bytes, sizeof bytes - 4) != mvf_get_le32(bytes + 28))
-        *fault = "no chunk header, or its checksum is wrong";
-    else if (chunk->n_bytes > reader->n_bytes - offset - sizeof bytes)
-        *fault = "the file ends inside a chunk";
-    else if (chunk->method > MVF_CHUNK_PACKED)
-        *fault = "the compression is not known";
-    else if (chunk->method == MVF_CHUNK_PLAIN ? chunk->n_plain_bytes != chunk->n_bytes
-                                              : chunk->n_plain_bytes / MAX_RATIO > chunk->n_bytes)
-        *fault = "the sizes of a chunk contradict each other";
-    else
-        return MVF_OK;
-    return MVF_ERROR_DATA;
-}
-
-static mvf_status read_stored(mvf_reader *reader, uint64_t offset, const chunk_header *chunk,
+static mvf_status read_stored(mvf_reader *reader, uint64_t offset, const mvf_chunk *chunk,
                               const char **fault)
 {
     MVF_TRY(reserve(&reader->stored, &reader->stored_capacity, chunk->n_bytes));
-    MVF_TRY(
-        read_at(reader, reader->stored, (size_t)chunk->n_bytes, offset + MVF_CHUNK_HEADER_BYTES));
+    MVF_TRY(mvf_file_read_at(&reader->file, reader->stored, (size_t)chunk->n_bytes,
+                             offset + MVF_CHUNK_HEADER_BYTES));
     *fault = "the checksum of a field is wrong";
-    uLong crc = crc32_z(crc32_z(0, NULL, 0), reader->stored, (size_t)chunk->n_bytes);
-    return crc == chunk->crc ? MVF_OK : MVF_ERROR_DATA;
-}
-
-static uint64_t chunk_end(uint64_t offset, const chunk_header *chunk)
-{
-    uint64_t end = offset + MVF_CHUNK_HEADER_BYTES + chunk->n_bytes;
-    return (end + MVF_CHUNK_ALIGNMENT - 1) / MVF_CHUNK_ALIGNMENT * MVF_CHUNK_ALIGNMENT;
-}
-
-static mvf_status read_header(mvf_reader *reader)
-{
-    uint8_t bytes[MVF_FILE_FIXED_BYTES];
-    size_t n = reader->n_bytes < sizeof bytes ? (size_t)reader->n_bytes : sizeof bytes;
-    MVF_TRY(read_at(reader, bytes, n, 0));
-    if (n < MVF_FILE_MAGIC_BYTES || memcmp(bytes, MVF_FILE_MAGIC, MVF_FILE_MAGIC_BYTES))
-        return mvf_fail(&reader->logger, MVF_ERROR_DATA, "%s: is not an mvf file (at byte 0)",
-                        reader->path);
-    if (n < sizeof bytes)
-        return damaged(reader, n, "the file ends inside its header");
-    if (crc32(0, bytes, sizeof bytes - 4) != mvf_get_le32(bytes + sizeof bytes - 4))
-        return damaged(reader, 0, "the checksum of the header is wrong");
-    reader->info.version_major = mvf_get_le16(bytes + 8);
-    reader->info.version_minor = mvf_get_le16(bytes + 10);
-    reader->header_bytes = mvf_get_le32(bytes + 12);
-    reader->info.rotation = (int32_t)mvf_get_le32(bytes + 16);
-    reader->info.frame_rate.num = (int32_t)mvf_get_le32(bytes + 20);
-    reader->info.frame_rate.den = (int32_t)mvf_get_le32(bytes + 24);
-    if (reader->info.version_major != MVF_FILE_MAJOR)
-        return mvf_fail(&reader->logger, MVF_ERROR_UNSUPPORTED,
-                        "%s: is version %d.%d of the mvf format; this library reads version %d",
-                        reader->path, reader->info.version_major, reader->info.version_minor,
-                        MVF_FILE_MAJOR);
-    if (reader->header_bytes < MVF_FILE_FIXED_BYTES || reader->header_bytes % MVF_CHUNK_ALIGNMENT)
-        return damaged(reader, 12, "the size of the header is wrong");
-    return MVF_OK;
+    return mvf_checksum(0, reader->stored, (size_t)chunk->n_bytes) == chunk->crc ? MVF_OK
+                                                                                 : MVF_ERROR_DATA;
 }
 
 static mvf_status add_entry(mvf_reader *reader, int64_t frame, uint64_t offset)
@@ -165,25 +71,15 @@ static mvf_status add_entry(mvf_reader *reader, int64_t frame, uint64_t offset)
     return MVF_OK;
 }
 
-/* The index by way of the trailer. MVF_ERROR_DATA, without a message, where either is damaged. */
+/* MVF_ERROR_DATA, without a message, where the trailer or the index is damaged. */
 static mvf_status read_index(mvf_reader *reader)
 {
-    uint8_t trailer[MVF_TRAILER_BYTES];
-    chunk_header chunk;
+    mvf_chunk chunk;
+    uint64_t offset;
     const char *fault;
-    if (reader->n_bytes < reader->header_bytes + sizeof trailer)
-        return MVF_ERROR_DATA;
-    MVF_TRY(read_at(reader, trailer, sizeof trailer, reader->n_bytes - sizeof trailer));
-    uint64_t offset = mvf_get_le64(trailer), n_fields = mvf_get_le64(trailer + 8);
-    if (mvf_get_le32(trailer + 20) != MVF_TRAILER_MAGIC ||
-        mvf_get_le32(trailer + 16) != crc32(0, trailer, 16))
-        return MVF_ERROR_DATA;
-    MVF_TRY(read_chunk_header(reader, offset, &chunk, &fault));
-    if (chunk.type != MVF_CHUNK_INDEX || chunk.method != MVF_CHUNK_PLAIN ||
-        chunk.n_bytes % MVF_INDEX_ENTRY_BYTES || chunk.n_bytes / MVF_INDEX_ENTRY_BYTES != n_fields)
-        return MVF_ERROR_DATA;
+    MVF_TRY(mvf_file_find_index(&reader->file, &offset, &chunk));
     MVF_TRY(read_stored(reader, offset, &chunk, &fault));
-    for (uint64_t i = 0; i < n_fields; i++) {
+    for (uint64_t i = 0; i < chunk.n_bytes / MVF_INDEX_ENTRY_BYTES; i++) {
         const uint8_t *entry = reader->stored + i * MVF_INDEX_ENTRY_BYTES;
         MVF_TRY(add_entry(reader, (int64_t)mvf_get_le64(entry), mvf_get_le64(entry + 16)));
     }
@@ -192,7 +88,7 @@ static mvf_status read_index(mvf_reader *reader)
 }
 
 /* The frame index that the record in reader->stored starts with. */
-static int peek_frame(const mvf_reader *reader, const chunk_header *chunk, int64_t *frame)
+static int peek_frame(const mvf_reader *reader, const mvf_chunk *chunk, int64_t *frame)
 {
     uint8_t bytes[8];
     z_stream inflater = {.next_in = reader->stored,
@@ -218,13 +114,13 @@ static int peek_frame(const mvf_reader *reader, const chunk_header *chunk, int64
 /* Finds the fields of a file without an index, one after the other up to the first damage. */
 static mvf_status scan_fields(mvf_reader *reader)
 {
-    uint64_t offset = reader->header_bytes;
+    uint64_t offset = reader->file.fields_offset;
     const char *fault = "the file ends without its index";
     reader->n_entries = 0;
-    while (offset < reader->n_bytes) {
-        chunk_header chunk;
+    while (offset < reader->file.n_bytes) {
+        mvf_chunk chunk;
         int64_t frame;
-        mvf_status status = read_chunk_header(reader, offset, &chunk, &fault);
+        mvf_status status = mvf_file_read_chunk(&reader->file, offset, &chunk, &fault);
         if (status == MVF_OK && chunk.type != MVF_CHUNK_FIELD) {
             fault = "the index is damaged";
             break;
@@ -235,31 +131,22 @@ static mvf_status scan_fields(mvf_reader *reader)
             break;
         MVF_TRY(status);
         MVF_TRY(add_entry(reader, frame, offset));
-        offset = chunk_end(offset, &chunk);
+        offset = mvf_chunk_end(offset, &chunk);
         fault = "the file ends without its index";
     }
-    if (offset > reader->n_bytes)
-        offset = reader->n_bytes;
+    if (offset > reader->file.n_bytes)
+        offset = reader->file.n_bytes;
     reader->info.damage_offset = (int64_t)offset;
     mvf_log(&reader->logger, MVF_LOG_WARNING,
             "%s: damaged at byte %" PRIu64 " of %" PRIu64 ": %s; the %zu fields before that are "
             "whole, and what may have followed is missing",
-            reader->path, offset, reader->n_bytes, fault, reader->n_entries);
+            reader->path, offset, reader->file.n_bytes, fault, reader->n_entries);
     return MVF_OK;
 }
 
 static mvf_status open_file(mvf_reader *reader)
 {
-    struct stat info;
-    if (!stat(reader->path, &info) && !S_ISREG(info.st_mode))
-        return mvf_fail(&reader->logger, MVF_ERROR_IO, "%s: is not a regular file", reader->path);
-    reader->file = open(reader->path, O_RDONLY | O_CLOEXEC);
-    if (reader->file < 0 || fstat(reader->file, &info))
-        return mvf_fail(&reader->logger, MVF_ERROR_IO, "%s: cannot be opened: %s", reader->path,
-                        strerror(errno));
-    reader->n_bytes = (uint64_t)info.st_size;
-    reader->info.file_bytes = info.st_size;
-    MVF_TRY(read_header(reader));
+    MVF_TRY(mvf_file_open(&reader->file, reader->path, &reader->logger));
     mvf_status status = read_index(reader);
     return status == MVF_ERROR_DATA ? scan_fields(reader) : status;
 }
@@ -267,6 +154,12 @@ static mvf_status open_file(mvf_reader *reader)
 static void fill_info(mvf_reader *reader)
 {
     size_t n = reader->n_entries;
+    const mvf_file *file = &reader->file;
+    reader->info.file_bytes = (int64_t)file->n_bytes;
+    reader->info.version_major = file->version_major;
+    reader->info.version_minor = file->version_minor;
+    reader->info.rotation = file->rotation;
+    reader->info.frame_rate = file->frame_rate;
     reader->info.n_fields = (int64_t)n;
     reader->info.first_frame = n ? reader->index[0].frame : MVF_NO_FRAME;
     reader->info.last_frame = n ? reader->index[n - 1].frame : MVF_NO_FRAME;
@@ -278,7 +171,7 @@ mvf_status mvf_reader_open(mvf_reader **out, const char *path, const mvf_logger 
     mvf_reader *reader = mvf_alloc_array(1, sizeof *reader);
     if (!reader)
         return MVF_ERROR_MEMORY;
-    reader->file = -1;
+    reader->file.fd = -1;
     reader->info.damage_offset = -1;
     if (logger)
         reader->logger = *logger;
@@ -298,12 +191,17 @@ void mvf_reader_get_info(const mvf_reader *reader, mvf_reader_info *info)
         memcpy((uint8_t *)info + sizeof n, (const uint8_t *)&reader->info + sizeof n, n - sizeof n);
 }
 
+const mvf_shard *mvf_reader_get_shard(const mvf_reader *reader)
+{
+    return reader->file.shard.count ? &reader->file.shard : NULL;
+}
+
 int64_t mvf_reader_count(const mvf_reader *reader)
 {
     return (int64_t)reader->n_entries;
 }
 
-static mvf_status inflate_record(mvf_reader *reader, const chunk_header *chunk, const char **fault)
+static mvf_status inflate_record(mvf_reader *reader, const mvf_chunk *chunk, const char **fault)
 {
     uLongf n_bytes = (uLongf)chunk->n_plain_bytes;
     MVF_TRY(reserve(&reader->plain, &reader->plain_capacity, chunk->n_plain_bytes + 1));
@@ -316,10 +214,10 @@ static mvf_status inflate_record(mvf_reader *reader, const chunk_header *chunk, 
 
 static mvf_status read_field(mvf_reader *reader, uint64_t offset, mvf_field **field)
 {
-    chunk_header chunk;
+    mvf_chunk chunk;
     char text[256];
     const char *fault;
-    mvf_status status = read_chunk_header(reader, offset, &chunk, &fault);
+    mvf_status status = mvf_file_read_chunk(&reader->file, offset, &chunk, &fault);
     if (status == MVF_OK && chunk.type != MVF_CHUNK_FIELD) {
         fault = "the index points to something that is not a field";
         status = MVF_ERROR_DATA;
@@ -334,7 +232,7 @@ static mvf_status read_field(mvf_reader *reader, uint64_t offset, mvf_field **fi
         status = mvf_record_read(field, packed ? reader->plain : reader->stored,
                                  (size_t)chunk.n_plain_bytes, packed, text, sizeof text);
     }
-    return status == MVF_ERROR_DATA ? damaged(reader, offset, fault) : status;
+    return status == MVF_ERROR_DATA ? mvf_file_damaged(&reader->file, offset, fault) : status;
 }
 
 mvf_status mvf_reader_next(mvf_reader *reader, mvf_field **field)
@@ -392,8 +290,7 @@ void mvf_reader_close(mvf_reader **slot)
     mvf_reader *reader = *slot;
     if (!reader)
         return;
-    if (reader->file >= 0)
-        close(reader->file);
+    mvf_file_close(&reader->file);
     free(reader->path);
     free(reader->index);
     free(reader->stored);

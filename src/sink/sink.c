@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "field/check.h"
+#include "sink/mvf_file.h"
 
 static const mvf_sink_format_ops *const formats[] = {
     &mvf_sink_csv,   &mvf_sink_jsonl,  &mvf_sink_npy, &mvf_sink_npz, &mvf_sink_flo,
@@ -75,6 +76,9 @@ static mvf_status choose_format(const mvf_sink_format_ops **ops, const char *pat
     if (options->compression > 0 && !(*ops)->compresses)
         return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
                         "format %s cannot be compressed; npz and mvf can", (*ops)->name);
+    if (options->shard && !(*ops)->takes_shards)
+        return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
+                        "format %s cannot hold one part of a run; mvf can", (*ops)->name);
     if ((*ops)->files == MVF_SINK_FILE_A_FIELD && !strcmp(path, "-"))
         return mvf_fail(&options->logger, MVF_ERROR_ARGUMENT,
                         "format %s makes one file a field and cannot go to standard output",
@@ -82,8 +86,24 @@ static mvf_status choose_format(const mvf_sink_format_ops **ops, const char *pat
     return MVF_OK;
 }
 
+static mvf_status copy_shard(mvf_sink *sink)
+{
+    if (!sink->options.shard)
+        return MVF_OK;
+    const char *settings = sink->options.shard->settings;
+    if (settings && strlen(settings) > MVF_SHARD_MAX_BYTES - MVF_SHARD_FIXED_BYTES)
+        return mvf_fail(&sink->options.logger, MVF_ERROR_ARGUMENT,
+                        "the settings of a part of a run must be shorter than 1 KiB");
+    sink->shard = *sink->options.shard;
+    sink->options.shard = &sink->shard;
+    sink->shard.settings = mvf_strdup(settings ? settings : "");
+    return sink->shard.settings ? MVF_OK : MVF_ERROR_MEMORY;
+}
+
 static mvf_status prepare(mvf_sink *sink, const char *path)
 {
+    sink->shard.settings = NULL;
+    MVF_TRY(copy_shard(sink));
     sink->state = mvf_alloc_array(1, sink->ops->state_bytes);
     sink->path = mvf_strdup(path);
     if (!sink->state || !sink->path)
@@ -176,6 +196,7 @@ void mvf_sink_discard(mvf_sink **slot)
     if (sink->state && sink->ops->release)
         sink->ops->release(sink);
     mvf_output_discard(&sink->output);
+    free((char *)(uintptr_t)sink->shard.settings);
     free(sink->path);
     free(sink->state);
     free(sink);

@@ -28,6 +28,8 @@ typedef struct mvf_sink_format_ops {
     mvf_sink_files files;
     /* Whether the format can compress. */
     int compresses;
+    /* Whether a file can hold one part of a run. */
+    int takes_shards;
     /* May be NULL, as `finish` and `release`. */
     mvf_status (*open)(mvf_sink *sink);
     /* The field has been checked. */
@@ -53,6 +55,8 @@ struct mvf_sink {
     const mvf_sink_format_ops *ops;
     void *state;
     mvf_sink_options options;
+    /* What options.shard points to. */
+    mvf_shard shard;
     char *path;
     mvf_output output;
     /* Fields written so far. */

@@ -43,7 +43,8 @@ static mvf_status write_header(mvf_sink *sink)
     to = mvf_put_le(to, (uint32_t)options->rotation, 4);
     to = mvf_put_le(to, (uint32_t)options->frame_rate.num, 4);
     mvf_put_le(to, (uint32_t)options->frame_rate.den, 4);
-    mvf_put_le(bytes + MVF_FILE_FIXED_BYTES - 4, crc32(0, bytes, MVF_FILE_FIXED_BYTES - 4), 4);
+    mvf_put_le(bytes + MVF_FILE_FIXED_BYTES - 4, mvf_checksum(0, bytes, MVF_FILE_FIXED_BYTES - 4),
+               4);
     memcpy(bytes + MVF_FILE_FIXED_BYTES, description, sizeof description);
     return put(sink, bytes, sizeof bytes);
 }
@@ -61,26 +62,30 @@ static mvf_status reserve(uint8_t **buffer, size_t *capacity, size_t n_bytes)
     return MVF_OK;
 }
 
-static uLong checksum(const uint8_t *bytes, size_t n_bytes)
-{
-    return crc32_z(crc32_z(0, NULL, 0), bytes, n_bytes);
-}
-
 static mvf_status write_chunk(mvf_sink *sink, uint32_t type, uint32_t method, const uint8_t *bytes,
                               size_t n_bytes, size_t n_plain_bytes)
 {
     static const uint8_t padding[MVF_CHUNK_ALIGNMENT];
     uint8_t head[MVF_CHUNK_HEADER_BYTES];
-    uint8_t *to = mvf_put_le(head, type, 4);
-    to = mvf_put_le(to, method, 4);
-    to = mvf_put_le(to, n_bytes, 8);
-    to = mvf_put_le(to, n_plain_bytes, 8);
-    to = mvf_put_le(to, checksum(bytes, n_bytes), 4);
-    mvf_put_le(to, crc32(0, head, MVF_CHUNK_HEADER_BYTES - 4), 4);
+    mvf_chunk chunk = {.type = type,
+                       .method = method,
+                       .crc = mvf_checksum(0, bytes, n_bytes),
+                       .n_bytes = n_bytes,
+                       .n_plain_bytes = n_plain_bytes};
+    mvf_chunk_write_header(head, &chunk);
     MVF_TRY(put(sink, head, sizeof head));
     MVF_TRY(put(sink, bytes, n_bytes));
-    size_t over = n_bytes % MVF_CHUNK_ALIGNMENT;
-    return over ? put(sink, padding, MVF_CHUNK_ALIGNMENT - over) : MVF_OK;
+    return put(sink, padding, mvf_chunk_padding(n_bytes));
+}
+
+static mvf_status start(mvf_sink *sink)
+{
+    uint8_t bytes[MVF_SHARD_MAX_BYTES];
+    MVF_TRY(write_header(sink));
+    if (!sink->options.shard)
+        return MVF_OK;
+    size_t n_bytes = mvf_shard_write(bytes, sink->options.shard);
+    return write_chunk(sink, MVF_CHUNK_SHARD, MVF_CHUNK_PLAIN, bytes, n_bytes, n_bytes);
 }
 
 static mvf_status note_field(mvf_state *state, const mvf_field *field)
@@ -139,10 +144,7 @@ static mvf_status write_index(mvf_sink *sink)
     }
     MVF_TRY(write_chunk(sink, MVF_CHUNK_INDEX, MVF_CHUNK_PLAIN, state->record, n_bytes, n_bytes));
     uint8_t trailer[MVF_TRAILER_BYTES];
-    to = mvf_put_le(trailer, offset, 8);
-    to = mvf_put_le(to, state->n_entries, 8);
-    to = mvf_put_le(to, crc32(0, trailer, 16), 4);
-    mvf_put_le(to, MVF_TRAILER_MAGIC, 4);
+    mvf_trailer_write(trailer, offset, state->n_entries);
     return put(sink, trailer, sizeof trailer);
 }
 
@@ -158,7 +160,8 @@ const mvf_sink_format_ops mvf_sink_mvf = {.name = "mvf",
                                           .extension = ".mvf",
                                           .state_bytes = sizeof(mvf_state),
                                           .compresses = 1,
-                                          .open = write_header,
+                                          .takes_shards = 1,
+                                          .open = start,
                                           .write = write_field,
                                           .finish = write_index,
                                           .release = release};

@@ -9,4 +9,4 @@ static mvf_status drop(mvf_sink *sink, const mvf_field *field)
 }
 
 const mvf_sink_format_ops mvf_sink_null = {
-    .name = "null", .files = MVF_SINK_NO_FILE, .write = drop};
+    .name = "null", .files = MVF_SINK_NO_FILE, .takes_shards = 1, .write = drop};

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "mvfield/video.h"
+#include "video/entries.h"
 
 /* The status that stands for FFmpeg's error code `error` (negative). */
 mvf_status mvf_status_from_av(int error);
@@ -185,6 +186,12 @@ struct mvf_source {
     int has_received;
     AVBufferRef *converter;
     mvf_decoder decoder;
+    /* After mvf_source_cut(): where decoding can begin, the entry whose frame comes next, and the
+     * first frame whose damage does no harm. */
+    int is_part;
+    mvf_entries entries;
+    size_t next_entry;
+    int64_t clean_until;
     /* Packets of the stream, runs of failed reads, and failed reads in a row. */
     int64_t n_packets, n_read_errors;
     /* Whether a frame came with codec vectors. */
@@ -209,8 +216,17 @@ void mvf_source_start_waiting(mvf_source *source);
  * once it is clear that vectors were asked for and the decoder exports none. */
 mvf_status mvf_codec_vectors_watch(mvf_source *source, const AVFrame *frame);
 
-/* Closes what reads and decodes, and opens it anew. */
-mvf_status mvf_source_reopen(mvf_source *source);
+/* Back to the start, as if nothing had been read. */
+mvf_status mvf_source_restart(mvf_source *source);
+
+/* Forgets what was counted; the next packet is number `n_packets`. */
+void mvf_source_reset(mvf_source *source, int64_t n_packets);
+
+/* seek.c */
+
+/* Looks at a frame as it is taken, or at the end (NULL): MVF_ERROR_DATA, with a message, once the
+ * part of the input that is read does not have the frames that its packets promise. */
+mvf_status mvf_source_check_part(mvf_source *source, const AVFrame *frame);
 
 /* open.c */
 

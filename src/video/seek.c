@@ -1,226 +1,289 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "video/internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <libavutil/md5.h>
+
+#include "video/entries.h"
 
 /* Frames nearer to the start than this are decoded up to. */
 #define WORTH_SEEKING 50
 /* Packets read beyond the wanted one, so that all that may be shown before it are known. */
 #define REORDER_PACKETS 256
-
-typedef struct packet_place {
-    int64_t pts, dts, pos;
-    int is_key;
-} packet_place;
-
-/* The packets of the stream from the first on, in decoding order, and their times in order. */
-typedef struct packet_list {
-    packet_place *places;
-    int64_t *times;
-    size_t n, capacity;
-} packet_list;
-
-/* Codecs of which each packet holds one frame that is shown. */
-static int has_frame_a_packet(enum AVCodecID codec)
-{
-    static const enum AVCodecID codecs[] = {AV_CODEC_ID_H264,  AV_CODEC_ID_HEVC,
-                                            AV_CODEC_ID_MPEG4, AV_CODEC_ID_MJPEG,
-                                            AV_CODEC_ID_FFV1,  AV_CODEC_ID_PRORES};
-    for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++)
-        if (codecs[i] == codec)
-            return 1;
-    return 0;
-}
+/* So long after an entry, a decoder may patch damage with what was before it. */
+#define CONCEALING_FRAMES 32
+/* Of either end of a file, for telling it from others. */
+#define ID_BYTES (1 << 20)
 
 static int can_seek(const mvf_source *source)
 {
-    const char *container = source->info.container;
-    return source->input.owned && (source->format->pb->seekable & AVIO_SEEKABLE_NORMAL) &&
-           (strstr(container, "mp4") || strstr(container, "matroska")) &&
-           has_frame_a_packet(source->stream->codecpar->codec_id) &&
-           !source->options.keep_other_streams && !source->report.frames && !source->n_packets;
+    return source->input.owned && (source->format->pb->seekable & AVIO_SEEKABLE_NORMAL);
 }
 
-static packet_place place_of(const AVPacket *packet)
+/* Whether it is a file that can be read twice, and nothing of it has been used. */
+static int can_read_twice(const mvf_source *source)
 {
-    return (packet_place){packet->pts, packet->dts, packet->pos,
-                          (packet->flags & AV_PKT_FLAG_KEY) != 0};
+    return can_seek(source) && !source->options.keep_other_streams && !source->report.frames &&
+           !source->n_packets;
 }
 
-/* Whether frame numbers can still be told from the packets. */
-static int add_place(packet_list *list, const AVPacket *packet)
+/* Why decoding can begin only at the start, or NULL. */
+static const char *find_obstacle(const mvf_source *source)
 {
-    if (packet->pts == AV_NOPTS_VALUE ||
-        packet->flags & (AV_PKT_FLAG_DISCARD | AV_PKT_FLAG_CORRUPT))
-        return 0;
-    if (list->n == list->capacity) {
-        size_t larger = list->capacity * 2 + 1024;
-        packet_place *moved = realloc(list->places, larger * sizeof *moved);
-        if (!moved)
-            return 0;
-        list->places = moved;
-        list->capacity = larger;
-    }
-    list->places[list->n++] = place_of(packet);
-    return 1;
+    const AVCodecParameters *codec = source->stream->codecpar;
+    /* For blocks that a B frame skips, FFmpeg leaves in the table of vectors what an earlier frame
+     * has put there. */
+    if (source->options.codec_vectors && codec->codec_id == AV_CODEC_ID_MPEG4)
+        return "the vectors that FFmpeg gives for MPEG-4 depend on all frames before";
+    return mvf_packet_numbers_obstacle(codec);
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts the times; 0 where two are equal. */
-static int sort_times(packet_list *list)
-{
-    list->times = malloc(list->n * sizeof *list->times);
-    if (!list->times)
-        return 0;
-    for (size_t i = 0; i < list->n; i++)
-        list->times[i] = list->places[i].pts;
-    qsort(list->times, list->n, sizeof *list->times, compare_times);
-    for (size_t i = 1; i < list->n; i++)
-        if (list->times[i] == list->times[i - 1])
-            return 0;
-    return 1;
-}
-
-/* Reads packets up to those that belong to the frame; 0 where it may not be there. */
-static int list_packets(mvf_source *source, int64_t frame, packet_list *list)
+/* Reads packets, without decoding, until it is known where to begin for the frame. */
+static int list_entries(mvf_source *source, int64_t frame, mvf_entries *entries)
 {
     AVPacket *packet = source->decoder.packet;
-    int64_t wanted = frame + 1 + REORDER_PACKETS;
-    int error = 0, known = 1;
-    while (known && (int64_t)list->n < wanted) {
-        error = av_read_frame(source->format, packet);
-        if (error < 0)
-            break;
-        if (packet->stream_index == source->stream->index)
-            known = add_place(list, packet);
+    mvf_logger logger = source->options.logger;
+    int error = 0;
+    mvf_entries_init(entries, source->stream->codecpar, find_obstacle(source));
+    /* What there is to say of the packets is said when they are decoded. */
+    source->options.logger = (mvf_logger){.callback = NULL};
+    while (!error &&
+           (frame > INT64_MAX - REORDER_PACKETS ||
+            (!entries->obstacle && (int64_t)entries->n_times <= frame + REORDER_PACKETS))) {
+        error = source->decoder.calls.read(source, packet);
+        if (source->n_read_errors)
+            mvf_entries_stop(entries, "a part of it cannot be read");
+        if (!error)
+            error = mvf_entries_add(entries, packet);
         av_packet_unref(packet);
     }
-    return known && (!error || error == AVERROR_EOF) && frame < (int64_t)list->n &&
-           list->places[0].is_key && sort_times(list);
+    source->options.logger = logger;
+    if (!error || error == AVERROR_EOF)
+        error = mvf_entries_end(entries);
+    return error;
 }
 
-/* Whether nothing that is decoded before packet `i` is shown after it, and decoding can start. */
-static int is_clean_start(const packet_list *list, size_t i)
+static int is_packet_of(const AVPacket *packet, const mvf_entry *entry)
 {
-    if (!list->places[i].is_key)
-        return 0;
-    for (size_t k = 0; k < i; k++)
-        if (list->places[k].pts > list->places[i].pts)
+    return packet->pts == entry->pts && packet->pos == entry->pos && packet->size == entry->n_bytes;
+}
+
+/* Reads packets up to the entry's, the `n`-th from here, which then waits for the decoder. */
+static int read_to(mvf_source *source, const mvf_entry *entry, int64_t n)
+{
+    AVPacket *packet = source->decoder.packet;
+    for (int64_t i = 0; i < n; i++) {
+        av_packet_unref(packet);
+        if (source->decoder.calls.read(source, packet) < 0)
             return 0;
-    return 1;
+    }
+    source->decoder.has_packet = 1;
+    return is_packet_of(packet, entry);
 }
 
-static int64_t rank_of(const packet_list *list, int64_t pts)
+/* Goes to the entry by the container's own index, where that is exact. */
+static int enter_by_index(mvf_source *source, const mvf_entry *entry)
 {
-    const int64_t *found = bsearch(&pts, list->times, list->n, sizeof *list->times, compare_times);
-    return found ? found - list->times : -1;
+    const char *container = source->info.container;
+    int by_dts = strstr(container, "mp4") != NULL;
+    if (!by_dts && !strstr(container, "matroska"))
+        return 0;
+    mvf_source_reset(source, entry->packet);
+    return av_seek_frame(source->format, source->stream->index, by_dts ? entry->dts : entry->pts,
+                         AVSEEK_FLAG_BACKWARD) >= 0 &&
+           read_to(source, entry, 1);
 }
 
-/* Goes to the file position for `timestamp` and reads one packet, which the decoder then has. */
-static int jump(mvf_source *source, int64_t timestamp)
+/* Goes to the entry by way of all packets before it. */
+static mvf_status enter_by_reading(mvf_source *source, const mvf_entry *entry, int *entered)
 {
-    int error =
-        av_seek_frame(source->format, source->stream->index, timestamp, AVSEEK_FLAG_BACKWARD);
-    avcodec_flush_buffers(source->codec);
-    source->decoder.draining = 0;
-    av_packet_unref(source->decoder.packet);
-    source->decoder.has_packet = 0;
-    while (error >= 0) {
-        error = av_read_frame(source->format, source->decoder.packet);
-        if (error < 0)
-            break;
-        if (source->decoder.packet->stream_index == source->stream->index) {
-            source->decoder.has_packet = 1;
-            return 1;
+    MVF_TRY(mvf_source_restart(source));
+    *entered = read_to(source, entry, entry->packet + 1);
+    return source->interrupted ? MVF_ERROR_INTERRUPTED : MVF_OK;
+}
+
+/* Decodes from the entry to the frame, which then waits in source->received. Each frame on the way
+ * has to be the one that the packets' times promise. */
+static int decode_to(mvf_source *source, const mvf_entry *entry, const int64_t *times, size_t n,
+                     int64_t frame)
+{
+    AVFrame *av = source->received;
+    for (int64_t next = 0; next < (int64_t)n;) {
+        if (mvf_decoder_next(&source->decoder, av) < 0 || av->pts == AV_NOPTS_VALUE)
+            return 0;
+        if (av->pts >= entry->pts) {
+            if (av->pts != times[next] || source->decoder.refused_packets ||
+                av->decode_error_flags || (av->flags & AV_FRAME_FLAG_CORRUPT))
+                return 0;
+            if (entry->frame + next++ == frame)
+                return 1;
+        } else {
+            /* Of those shown before the entry, some lack what they are predicted from. */
+            source->decoder.refused_packets = 0;
         }
-        av_packet_unref(source->decoder.packet);
+        av_frame_unref(av);
     }
     return 0;
 }
 
-/* The number of the packet that the decoder has, or -1. */
-static int64_t find_packet(const mvf_source *source, const packet_list *list)
+static mvf_status seek_by_entries(mvf_source *source, const mvf_entries *entries, int64_t frame,
+                                  int *found)
 {
-    packet_place place = place_of(source->decoder.packet);
-    for (size_t i = 0; i < list->n; i++)
-        if (list->places[i].pts == place.pts && list->places[i].dts == place.dts &&
-            list->places[i].pos == place.pos)
-            return (int64_t)i;
-    return -1;
-}
-
-/* Decodes from packet `start` to the frame, which then waits in source->received. Each frame on the
- * way has to be the one that the packets' times promise. */
-static int decode_to(mvf_source *source, const packet_list *list, size_t start, int64_t frame)
-{
-    int64_t next = rank_of(list, list->places[start].pts);
-    for (;;) {
-        AVFrame *av = source->received;
-        if (mvf_decoder_next(&source->decoder, av) < 0 || source->decoder.refused_packets ||
-            av->pts == AV_NOPTS_VALUE || av->decode_error_flags ||
-            (av->flags & AV_FRAME_FLAG_CORRUPT))
-            return 0;
-        int is_early = av->pts < list->places[start].pts;
-        if (!is_early && av->pts != list->times[next])
-            return 0;
-        if (!is_early && next++ == frame)
-            return 1;
-        av_frame_unref(av);
+    const mvf_entry *entry = mvf_entries_before(entries, frame);
+    size_t n_times = 0;
+    int64_t *times = entry && entry->packet ? mvf_entries_times(entries, entry, &n_times) : NULL;
+    mvf_status status = MVF_OK;
+    source->next_entry = 0;
+    source->clean_until = 0;
+    if (!times || frame - entry->frame >= (int64_t)n_times) {
+        free(times);
+        return MVF_OK;
     }
-}
-
-static int seek_by_list(mvf_source *source, const packet_list *list, int64_t frame)
-{
-    int64_t time = list->times[frame];
-    size_t start = list->n;
-    for (size_t i = list->n; i-- > 0 && start == list->n;)
-        if (list->places[i].pts <= time && is_clean_start(list, i))
-            start = i;
-    if (start == list->n || !start)
-        return 0;
-    int by_dts = strstr(source->info.container, "mp4") != NULL;
-    if (!jump(source, by_dts ? list->places[start].dts : list->places[start].pts))
-        return 0;
-    int64_t found = find_packet(source, list);
-    if (found <= 0 || !is_clean_start(list, (size_t)found) || list->places[found].pts > time)
-        return 0;
-    source->n_packets = found + 1;
-    if (!decode_to(source, list, (size_t)found, frame))
-        return 0;
-    source->has_received = 1;
-    source->report.frames = frame;
-    return 1;
-}
-
-/* Back to the start, as if nothing had been read. */
-static mvf_status start_again(mvf_source *source)
-{
-    av_frame_unref(source->received);
-    av_packet_unref(source->decoder.packet);
-    source->decoder.has_packet = source->decoder.draining = 0;
-    source->decoder.refused_packets = source->n_packets = source->n_read_errors = 0;
-    source->at_end = source->read_errors = source->last_packet_cut = 0;
-    source->report = (mvf_source_report){.first_damage = MVF_NO_FRAME};
-    return source->interrupted ? MVF_ERROR_INTERRUPTED : mvf_source_reopen(source);
+    int entered = enter_by_index(source, entry);
+    if (!entered)
+        status = enter_by_reading(source, entry, &entered);
+    if (status == MVF_OK && entered && decode_to(source, entry, times, n_times, frame)) {
+        source->has_received = *found = 1;
+        source->report.frames = frame;
+        source->next_entry = (size_t)(entry - entries->entries) + 1;
+        source->clean_until = entry->frame + CONCEALING_FRAMES;
+    }
+    free(times);
+    return status;
 }
 
 mvf_status mvf_source_seek(mvf_source *source, int64_t frame, int64_t *next)
 {
-    packet_list list = {.places = NULL};
+    mvf_entries listed = {.codec = NULL};
+    int is_part = source->is_part, found = 0, error = 0;
     mvf_status status = MVF_OK;
     *next = source->report.frames;
-    if (frame < WORTH_SEEKING || !can_seek(source))
+    if (!is_part && (frame < WORTH_SEEKING || !can_read_twice(source) || find_obstacle(source)))
         return MVF_OK;
-    if (!list_packets(source, frame, &list) || !seek_by_list(source, &list, frame))
-        status = start_again(source);
+    if (!is_part)
+        error = list_entries(source, frame, &listed);
+    if (!error)
+        status = seek_by_entries(source, is_part ? &source->entries : &listed, frame, &found);
+    if (status == MVF_OK && !found)
+        status = mvf_source_restart(source);
     *next = source->report.frames;
-    free(list.places);
-    free(list.times);
+    mvf_entries_free(&listed);
     return status;
+}
+
+static mvf_status refuse_part(const mvf_source *source, const char *what)
+{
+    return mvf_fail(&source->options.logger, MVF_ERROR_DATA,
+                    "%s: cannot be extracted in parts, only whole: near frame %" PRId64 " %s",
+                    source->name, source->report.frames, what);
+}
+
+mvf_status mvf_source_check_part(mvf_source *source, const AVFrame *frame)
+{
+    const mvf_entries *entries = &source->entries;
+    int64_t number = source->report.frames;
+    if (!source->is_part)
+        return MVF_OK;
+    if (!frame)
+        return source->next_entry < entries->n
+                   ? refuse_part(source, "there are fewer frames than its packets promise")
+                   : MVF_OK;
+    int is_damaged = source->decoder.refused_packets || source->n_read_errors ||
+                     frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT);
+    if (is_damaged && number < source->clean_until)
+        return refuse_part(source, "it is damaged, where decoding of this part begins");
+    if (source->next_entry == entries->n || entries->entries[source->next_entry].frame != number)
+        return MVF_OK;
+    const mvf_entry *entry = &entries->entries[source->next_entry++];
+    return entry->packet == 0 || frame->pts == entry->pts
+               ? MVF_OK
+               : refuse_part(source, "there are not the frames that its packets promise");
+}
+
+static mvf_status refuse_input(const mvf_source *source)
+{
+    return mvf_fail(&source->options.logger, MVF_ERROR_UNSUPPORTED,
+                    "%s: cannot be cut into parts: that needs a file, for it is read twice",
+                    source->name);
+}
+
+/* The first frame whose field belongs after cut number `cut` of `count`. */
+static int64_t cut_frame(const mvf_source *source, int32_t cut, int32_t count)
+{
+    const mvf_entries *entries = &source->entries;
+    int64_t target = av_rescale(entries->n_packets, cut, count);
+    int64_t before = target, after = entries->n_packets - target;
+    if (cut == 0)
+        return 0;
+    if (cut == count)
+        return MVF_SHARD_END;
+    if (entries->n > 1) {
+        const mvf_entry *entry = &entries->entries[mvf_entries_nearest(entries, target)];
+        /* The key frame's own field belongs to the part before, which has its reference. */
+        if (entry->packet && llabs(entry->packet - target) <= after)
+            return entry->frame + 1;
+    }
+    return before <= after ? 0 : MVF_SHARD_END;
+}
+
+mvf_status mvf_source_identify(const mvf_source *source, uint8_t id[16])
+{
+    struct stat status;
+    if (!can_seek(source))
+        return refuse_input(source);
+    uint8_t *bytes = malloc(2 * ID_BYTES + sizeof(int64_t));
+    if (!bytes)
+        return MVF_ERROR_MEMORY;
+    int failed = fstat(source->input.fd, &status);
+    int64_t n_file = failed ? 0 : status.st_size, n = n_file < ID_BYTES ? n_file : ID_BYTES;
+    failed = failed || pread(source->input.fd, bytes, (size_t)n, 0) != n ||
+             pread(source->input.fd, bytes + n, (size_t)n, (off_t)(n_file - n)) != n;
+    for (int i = 0; i < 8; i++)
+        bytes[2 * n + i] = (uint8_t)(n_file >> 8 * i);
+    if (!failed)
+        av_md5_sum(id, bytes, (size_t)(2 * n + 8));
+    free(bytes);
+    return failed
+               ? mvf_fail(&source->options.logger, MVF_ERROR_IO, "%s: cannot be read", source->name)
+               : MVF_OK;
+}
+
+static void tell_part(const mvf_source *source, const mvf_shard *shard)
+{
+    const char *why = source->entries.obstacle ? source->entries.obstacle
+                                               : "there is no other place where decoding can start";
+    if (shard->first == 0 && shard->end == MVF_SHARD_END && shard->count > 1)
+        mvf_log(&source->options.logger, MVF_LOG_INFO, "%s: shard %d/%d is all of it: %s",
+                source->name, shard->index, shard->count, why);
+    else if (shard->first == shard->end)
+        mvf_log(&source->options.logger, MVF_LOG_INFO,
+                "%s: shard %d/%d is empty: there are too few places to cut the file at",
+                source->name, shard->index, shard->count);
+}
+
+mvf_status mvf_source_cut(mvf_source *source, int32_t index, int32_t count, mvf_shard *shard)
+{
+    const mvf_logger *logger = &source->options.logger;
+    *shard = (mvf_shard){.index = index, .count = count};
+    if (count < 1 || index < 0 || index >= count)
+        return mvf_fail(logger, MVF_ERROR_ARGUMENT, "shard %d/%d: must be from 0 to %d", index,
+                        count, count - 1);
+    if (!can_read_twice(source))
+        return refuse_input(source);
+    MVF_TRY(mvf_source_identify(source, shard->input));
+    mvf_entries_free(&source->entries);
+    int error = list_entries(source, INT64_MAX, &source->entries);
+    if (error < 0 && error != AVERROR_EOF)
+        return mvf_status_from_av(error);
+    mvf_source_reset(source, 0);
+    source->is_part = 1;
+    shard->first = cut_frame(source, index, count);
+    shard->end = cut_frame(source, index + 1, count);
+    tell_part(source, shard);
+    return MVF_OK;
 }

@@ -204,6 +204,7 @@ static mvf_status take_frame(mvf_source *source, mvf_frame **frame)
 static mvf_status end_stream(mvf_source *source)
 {
     if (source->report.frames > 0) {
+        MVF_TRY(mvf_source_check_part(source, NULL));
         MVF_TRY(mvf_codec_vectors_watch(source, NULL));
         return MVF_EOF;
     }
@@ -227,7 +228,9 @@ mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame)
     source->has_received = 0;
     note_refused(source);
     if (error >= 0) {
-        source->ended = mvf_codec_vectors_watch(source, source->received);
+        source->ended = mvf_source_check_part(source, source->received);
+        if (source->ended == MVF_OK)
+            source->ended = mvf_codec_vectors_watch(source, source->received);
         if (source->ended == MVF_OK)
             return take_frame(source, frame);
         av_frame_unref(source->received);
@@ -249,8 +252,23 @@ static void close_input(mvf_source *source)
     mvf_input_close(&source->input);
 }
 
-mvf_status mvf_source_reopen(mvf_source *source)
+void mvf_source_reset(mvf_source *source, int64_t n_packets)
 {
+    av_frame_unref(source->received);
+    av_packet_unref(source->decoder.packet);
+    source->has_received = 0;
+    source->decoder.has_packet = source->decoder.draining = 0;
+    source->decoder.refused_packets = source->n_read_errors = 0;
+    source->n_packets = n_packets;
+    source->at_end = source->read_errors = source->last_packet_cut = 0;
+    source->report = (mvf_source_report){.first_damage = MVF_NO_FRAME};
+}
+
+mvf_status mvf_source_restart(mvf_source *source)
+{
+    mvf_source_reset(source, 0);
+    if (source->interrupted)
+        return MVF_ERROR_INTERRUPTED;
     close_input(source);
     MVF_TRY(mvf_source_open_input(source, source->url));
     return mvf_source_open_decoder(source);
@@ -266,6 +284,7 @@ void mvf_source_close(mvf_source **source)
     av_packet_free(&closed->decoder.packet);
     av_frame_free(&closed->received);
     av_buffer_unref(&closed->converter);
+    mvf_entries_free(&closed->entries);
     free(closed->url);
     free(closed->name);
     free(closed);
