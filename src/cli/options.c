@@ -85,18 +85,32 @@ static const char *choose(int *index, const char *value, const char *choices)
     return choices;
 }
 
+/* The setter of a member that takes the place of its value in a list, as of an enum. */
+#define CHOICE_SETTER(function, member, choices)                         \
+    static const char *function(cli_options *options, const char *value) \
+    {                                                                    \
+        int index = 0;                                                   \
+        const char *right = choose(&index, value, choices);              \
+        options->member = index;                                         \
+        return right;                                                    \
+    }
+
+/* The setter of an option without a value. */
+#define FLAG_SETTER(function, member)                                    \
+    static const char *function(cli_options *options, const char *value) \
+    {                                                                    \
+        (void)value;                                                     \
+        options->member = 1;                                             \
+        return NULL;                                                     \
+    }
+
 static const char *set_output(cli_options *options, const char *value)
 {
     options->output = value;
     return *value ? NULL : "a file name, or - for standard output";
 }
 
-static const char *set_overwrite(cli_options *options, const char *value)
-{
-    (void)value;
-    options->overwrite = 1;
-    return NULL;
-}
+FLAG_SETTER(set_overwrite, overwrite)
 
 static const char *set_shard(cli_options *options, const char *value)
 {
@@ -152,19 +166,8 @@ static const char *set_video(cli_options *options, const char *value)
     return NULL;
 }
 
-static const char *set_json(cli_options *options, const char *value)
-{
-    (void)value;
-    options->json = 1;
-    return NULL;
-}
-
-static const char *set_per_frame(cli_options *options, const char *value)
-{
-    (void)value;
-    options->per_frame = 1;
-    return NULL;
-}
+FLAG_SETTER(set_json, json)
+FLAG_SETTER(set_per_frame, per_frame)
 
 static const char *set_fail_above(cli_options *options, const char *value)
 {
@@ -173,26 +176,14 @@ static const char *set_fail_above(cli_options *options, const char *value)
     return end != value && !*end && options->fail_above >= 0 ? NULL : "a number of px from 0 on";
 }
 
-static const char *set_vectors(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "search or codec");
-    options->vectors = (vectors_choice)index;
-    return right;
-}
+CHOICE_SETTER(set_vectors, vectors, "search or codec")
 
 static const char *set_every(cli_options *options, const char *value)
 {
     return parse_int64(value, 1, INT32_MAX, &options->every) ? NULL : "a number from 1 on";
 }
 
-static const char *set_backend(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "auto, cpu or cuda");
-    options->search.backend = (mvf_backend)index;
-    return right;
-}
+CHOICE_SETTER(set_backend, search.backend, "auto, cpu or cuda")
 
 static const char *set_device(cli_options *options, const char *value)
 {
@@ -259,13 +250,7 @@ static const char *set_refine_range(cli_options *options, const char *value)
     return NULL;
 }
 
-static const char *set_effort(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "high or low");
-    options->search.effort = (mvf_effort)index;
-    return right;
-}
+CHOICE_SETTER(set_effort, search.effort, "high or low")
 
 static const char *set_block(cli_options *options, const char *value)
 {
@@ -286,47 +271,14 @@ static const char *set_range(cli_options *options, const char *value)
     return parse_pair(value, &options->search.range_x, &options->search.range_y) ? NULL : right;
 }
 
-static const char *set_edges(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "clamp or inside");
-    options->search.edges = (mvf_edges)index;
-    return right;
-}
-
-static const char *set_subpel(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "none, half or quarter");
-    options->search.subpel = (mvf_subpel)index;
-    return right;
-}
-
-static const char *set_filter(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "h264, hevc or bilinear");
-    options->search.interpolation = (mvf_interpolation)index;
-    return right;
-}
+CHOICE_SETTER(set_edges, search.edges, "clamp or inside")
+CHOICE_SETTER(set_subpel, search.subpel, "none, half or quarter")
+CHOICE_SETTER(set_filter, search.interpolation, "h264, hevc or bilinear")
 
 static const char metrics[] = "sad, ssd, satd or satd4";
 
-static const char *set_refine_metric(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, metrics);
-    options->search.refine_metric = (mvf_metric)index;
-    return right;
-}
-
-static const char *set_metric(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, metrics);
-    options->search.metric = (mvf_metric)index;
-    return right;
-}
+CHOICE_SETTER(set_refine_metric, search.refine_metric, metrics)
+CHOICE_SETTER(set_metric, search.metric, metrics)
 
 static const char *set_lambda(cli_options *options, const char *value)
 {
@@ -347,13 +299,7 @@ static const char *set_qp(cli_options *options, const char *value)
     return NULL;
 }
 
-static const char *set_partitions(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "fixed, square or rect");
-    options->search.partitions = (mvf_partitions)index;
-    return right;
-}
+CHOICE_SETTER(set_partitions, search.partitions, "fixed, square or rect")
 
 static const char *set_partition_min(cli_options *options, const char *value)
 {
@@ -364,13 +310,7 @@ static const char *set_partition_min(cli_options *options, const char *value)
     return NULL;
 }
 
-static const char *set_partition_output(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "tree or all");
-    options->search.partition_output = (mvf_partition_output)index;
-    return right;
-}
+CHOICE_SETTER(set_partition_output, search.partition_output, "tree or all")
 
 static const char *set_leaf_cost(cli_options *options, const char *value)
 {
@@ -381,28 +321,9 @@ static const char *set_leaf_cost(cli_options *options, const char *value)
     return NULL;
 }
 
-static const char *set_merge(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "none, best or average");
-    options->search.merge = (mvf_merge)index;
-    return right;
-}
-
-static const char *set_smooth(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "none, median or path");
-    options->search.smooth = (mvf_smooth)index;
-    return right;
-}
-
-static const char *set_residual(cli_options *options, const char *value)
-{
-    (void)value;
-    options->residual = 1;
-    return NULL;
-}
+CHOICE_SETTER(set_merge, search.merge, "none, best or average")
+CHOICE_SETTER(set_smooth, search.smooth, "none, median or path")
+FLAG_SETTER(set_residual, residual)
 
 static const char *set_reference(cli_options *options, const char *value)
 {
@@ -462,13 +383,7 @@ static const char *set_cpu_level(cli_options *options, const char *value)
     return "c, sse2, ssse3, avx2 or avx512";
 }
 
-static const char *set_progress(cli_options *options, const char *value)
-{
-    int index = 0;
-    const char *right = choose(&index, value, "auto, always or never");
-    options->progress = (progress_mode)index;
-    return right;
-}
+CHOICE_SETTER(set_progress, progress, "auto, always or never")
 
 static const char *set_quiet(cli_options *options, const char *value)
 {
@@ -559,12 +474,7 @@ static const char *set_format(cli_options *options, const char *value)
     return choose_name(value, mvf_sink_format, right, sizeof right);
 }
 
-static const char *set_list_presets(cli_options *options, const char *value)
-{
-    (void)value;
-    options->list_presets = 1;
-    return NULL;
-}
+FLAG_SETTER(set_list_presets, list_presets)
 
 /* A row without a name is the heading of those after it. */
 #define HEADING(title)             \
