@@ -22,6 +22,19 @@ void mvf_free_aligned(void *memory)
     free(memory);
 }
 
+mvf_status mvf_reserve(uint8_t **buffer, size_t *capacity, uint64_t n_bytes)
+{
+    if (n_bytes <= *capacity)
+        return MVF_OK;
+    free(*buffer);
+    *capacity = 0;
+    *buffer = n_bytes <= SIZE_MAX ? malloc((size_t)n_bytes) : NULL;
+    if (!*buffer)
+        return MVF_ERROR_MEMORY;
+    *capacity = (size_t)n_bytes;
+    return MVF_OK;
+}
+
 char *mvf_strdup(const char *text)
 {
     size_t size = strlen(text) + 1;

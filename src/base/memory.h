@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mvfield/status.h>
+
 /* Widest vector register in bytes; planes and scratch buffers are aligned to it. */
 #define MVF_ALIGNMENT 64
 
@@ -19,6 +21,10 @@ void *mvf_alloc_array(size_t count, size_t size);
 /* The same, aligned to MVF_ALIGNMENT and not zeroed; free with mvf_free_aligned(). */
 void *mvf_alloc_aligned(size_t count, size_t size);
 void mvf_free_aligned(void *memory);
+
+/* Makes room for n_bytes in a buffer from malloc(), whose contents are lost where it has to grow.
+ * MVF_ERROR_MEMORY: there is no buffer any more. */
+mvf_status mvf_reserve(uint8_t **buffer, size_t *capacity, uint64_t n_bytes);
 
 char *mvf_strdup(const char *text);
 

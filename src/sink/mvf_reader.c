@@ -33,23 +33,10 @@ struct mvf_reader {
     size_t stored_capacity, plain_capacity;
 };
 
-static mvf_status reserve(uint8_t **buffer, size_t *capacity, uint64_t n_bytes)
-{
-    if (n_bytes <= *capacity)
-        return MVF_OK;
-    free(*buffer);
-    *capacity = 0;
-    *buffer = n_bytes <= SIZE_MAX ? malloc((size_t)n_bytes) : NULL;
-    if (!*buffer)
-        return MVF_ERROR_MEMORY;
-    *capacity = (size_t)n_bytes;
-    return MVF_OK;
-}
-
 static mvf_status read_stored(mvf_reader *reader, uint64_t offset, const mvf_chunk *chunk,
                               const char **fault)
 {
-    MVF_TRY(reserve(&reader->stored, &reader->stored_capacity, chunk->n_bytes));
+    MVF_TRY(mvf_reserve(&reader->stored, &reader->stored_capacity, chunk->n_bytes));
     MVF_TRY(mvf_file_read_at(&reader->file, reader->stored, (size_t)chunk->n_bytes,
                              offset + MVF_CHUNK_HEADER_BYTES));
     *fault = "the checksum of a field is wrong";
@@ -204,7 +191,7 @@ int64_t mvf_reader_count(const mvf_reader *reader)
 static mvf_status inflate_record(mvf_reader *reader, const mvf_chunk *chunk, const char **fault)
 {
     uLongf n_bytes = (uLongf)chunk->n_plain_bytes;
-    MVF_TRY(reserve(&reader->plain, &reader->plain_capacity, chunk->n_plain_bytes + 1));
+    MVF_TRY(mvf_reserve(&reader->plain, &reader->plain_capacity, chunk->n_plain_bytes + 1));
     *fault = "a compressed field cannot be expanded";
     int result = uncompress(reader->plain, &n_bytes, reader->stored, (uLong)chunk->n_bytes);
     if (result == Z_MEM_ERROR)

@@ -31,19 +31,14 @@ static char *put_number_or_null(char *to, int64_t value, int known)
     return known ? mvf_text_int(to, value) : mvf_text_string(to, "null");
 }
 
-static char *put_member(char *to, const char *key, int64_t value)
-{
-    return mvf_text_int(mvf_text_string(to, key), value);
-}
-
 static char *put_time_members(char *to, const mvf_field *field)
 {
     to = mvf_text_string(to, "{\"frame\":");
     to = put_number_or_null(to, field->frame, field->frame != MVF_NO_FRAME);
     to = mvf_text_string(to, ",\"pts\":");
     to = put_number_or_null(to, field->pts, field->pts != MVF_NO_PTS);
-    to = put_member(to, ",\"time_base\":[", field->time_base.num);
-    to = put_member(to, ",", field->time_base.den);
+    to = mvf_text_member(to, ",\"time_base\":[", field->time_base.num);
+    to = mvf_text_member(to, ",", field->time_base.den);
     to = mvf_text_string(to, "],\"time\":");
     char *time = to;
     to = mvf_text_time(to, field->pts, field->time_base);
@@ -64,23 +59,10 @@ static char *put_picture_members(char *to, const mvf_field *field)
         to = mvf_text_string(to, ",\"residual\":true");
     to = mvf_text_string(to, ",\"source\":");
     to = mvf_text_string(to, field->source == MVF_VECTORS_CODEC ? "\"codec\"" : "\"search\"");
-    to = put_member(to, ",\"width\":", field->width);
-    to = put_member(to, ",\"height\":", field->height);
-    to = put_member(to, ",\"bit_depth\":", field->bit_depth);
-    return put_member(to, ",\"mv_scale\":", field->mv_scale);
-}
-
-static char *put_grid_member(char *to, const mvf_grid *grid)
-{
-    if (!mvf_grid_cells(grid))
-        return mvf_text_string(to, ",\"grid\":null");
-    to = put_member(to, ",\"grid\":{\"cols\":", grid->cols);
-    to = put_member(to, ",\"rows\":", grid->rows);
-    to = put_member(to, ",\"block\":[", grid->block_w);
-    to = put_member(to, ",", grid->block_h);
-    to = put_member(to, "],\"step\":[", grid->step_x);
-    to = put_member(to, ",", grid->step_y);
-    return mvf_text_string(to, "]}");
+    to = mvf_text_member(to, ",\"width\":", field->width);
+    to = mvf_text_member(to, ",\"height\":", field->height);
+    to = mvf_text_member(to, ",\"bit_depth\":", field->bit_depth);
+    return mvf_text_member(to, ",\"mv_scale\":", field->mv_scale);
 }
 
 static char *put_reference(char *to, const mvf_reference *reference)
@@ -108,8 +90,8 @@ static char *put_vector(char *to, const mvf_field *field, const mvf_block *block
 /* What a method that rates its vectors adds to a block. */
 static char *put_rating(char *to, const mvf_block *block, uint8_t confidence)
 {
-    to = put_member(to - 1, ",", confidence);
-    to = put_member(to, ",", block->flags);
+    to = mvf_text_member(to - 1, ",", confidence);
+    to = mvf_text_member(to, ",", block->flags);
     *to++ = ']';
     return to;
 }
@@ -171,7 +153,7 @@ static mvf_status write_line(mvf_sink *sink, const mvf_field *field)
     MVF_TRY(make_room(sink, FRAME_BYTES));
     state->to = put_time_members(state->to, field);
     state->to = put_picture_members(state->to, field);
-    state->to = put_grid_member(state->to, &field->grid);
+    state->to = mvf_text_grid(mvf_text_string(state->to, ",\"grid\":"), &field->grid);
     MVF_TRY(write_references(sink, field));
     state->to =
         mvf_text_string(state->to, ",\"columns\":[\"dir\",\"ref\",\"x\",\"y\",\"w\",\"h\",\"mv_x\","

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "field/record.h"
 #include "sink/mvf_file.h"
 #include "sink/sink.h"
@@ -47,19 +48,6 @@ static mvf_status write_header(mvf_sink *sink)
                4);
     memcpy(bytes + MVF_FILE_FIXED_BYTES, description, sizeof description);
     return put(sink, bytes, sizeof bytes);
-}
-
-static mvf_status reserve(uint8_t **buffer, size_t *capacity, size_t n_bytes)
-{
-    if (n_bytes <= *capacity)
-        return MVF_OK;
-    free(*buffer);
-    *capacity = 0;
-    *buffer = malloc(n_bytes);
-    if (!*buffer)
-        return MVF_ERROR_MEMORY;
-    *capacity = n_bytes;
-    return MVF_OK;
 }
 
 static mvf_status write_chunk(mvf_sink *sink, uint32_t type, uint32_t method, const uint8_t *bytes,
@@ -107,7 +95,7 @@ static mvf_status write_packed(mvf_sink *sink, const mvf_field *field, size_t n_
     mvf_state *state = sink->state;
     uLong n_packed = compressBound((uLong)n_bytes);
     mvf_record_pack(state->record, field);
-    MVF_TRY(reserve(&state->packed, &state->packed_capacity, n_packed));
+    MVF_TRY(mvf_reserve(&state->packed, &state->packed_capacity, n_packed));
     if (compress2(state->packed, &n_packed, state->record, (uLong)n_bytes,
                   sink->options.compression) != Z_OK)
         return MVF_ERROR_MEMORY;
@@ -119,7 +107,7 @@ static mvf_status write_field(mvf_sink *sink, const mvf_field *field)
     mvf_state *state = sink->state;
     size_t n_bytes = mvf_record_bytes(field);
     MVF_TRY(note_field(state, field));
-    MVF_TRY(reserve(&state->record, &state->record_capacity, n_bytes));
+    MVF_TRY(mvf_reserve(&state->record, &state->record_capacity, n_bytes));
     if (sink->options.compression > 0) {
         MVF_TRY(write_packed(sink, field, n_bytes));
     } else {
@@ -135,7 +123,7 @@ static mvf_status write_index(mvf_sink *sink)
     mvf_state *state = sink->state;
     uint64_t offset = state->offset;
     size_t n_bytes = state->n_entries * MVF_INDEX_ENTRY_BYTES;
-    MVF_TRY(reserve(&state->record, &state->record_capacity, n_bytes + 1));
+    MVF_TRY(mvf_reserve(&state->record, &state->record_capacity, n_bytes + 1));
     uint8_t *to = state->record;
     for (size_t i = 0; i < state->n_entries; i++) {
         to = mvf_put_le(to, (uint64_t)state->index[i].frame, 8);

@@ -296,22 +296,13 @@ static mvf_status write_frame_arrays(mvf_sink *sink)
     return MVF_OK;
 }
 
-static char *put_member(char *to, const char *key, int64_t value)
+/* NULL: the blocks of the fields follow no common grid. */
+static char *put_layout(char *to, const mvf_grid *grid)
 {
-    return mvf_text_int(mvf_text_string(to, key), value);
-}
-
-static char *put_grid(char *to, const mvf_grid *grid)
-{
-    if (!grid)
-        return mvf_text_string(to, ",\"layout\":\"blocks\",\"grid\":null");
-    to = put_member(to, ",\"layout\":\"grid\",\"grid\":{\"cols\":", grid->cols);
-    to = put_member(to, ",\"rows\":", grid->rows);
-    to = put_member(to, ",\"block\":[", grid->block_w);
-    to = put_member(to, ",", grid->block_h);
-    to = put_member(to, "],\"step\":[", grid->step_x);
-    to = put_member(to, ",", grid->step_y);
-    return mvf_text_string(to, "]}");
+    static const mvf_grid none = {0};
+    to = mvf_text_string(to, ",\"layout\":\"");
+    to = mvf_text_string(to, grid ? "grid\",\"grid\":" : "blocks\",\"grid\":");
+    return mvf_text_grid(to, grid ? grid : &none);
 }
 
 /* The first field with blocks, or else the first one, or NULL. */
@@ -330,20 +321,20 @@ static size_t make_meta(char *text, const mvf_sink *sink, const mvf_grid *grid)
     const mvf_field *first = find_first(state) ? find_first(state) : &none;
     char *to = mvf_text_string(text, "{\"vectors\":\"from a block to its prediction in the "
                                      "reference; x right, y down; unit 1/mv_scale px\"");
-    to = put_grid(to, grid);
-    to = put_member(to, ",\"mv_scale\":", first->mv_scale);
-    to = put_member(to, ",\"width\":", first->width);
-    to = put_member(to, ",\"height\":", first->height);
-    to = put_member(to, ",\"bit_depth\":", first->bit_depth);
-    to = put_member(to, ",\"time_base\":[", first->time_base.num);
-    to = put_member(to, ",", first->time_base.den);
+    to = put_layout(to, grid);
+    to = mvf_text_member(to, ",\"mv_scale\":", first->mv_scale);
+    to = mvf_text_member(to, ",\"width\":", first->width);
+    to = mvf_text_member(to, ",\"height\":", first->height);
+    to = mvf_text_member(to, ",\"bit_depth\":", first->bit_depth);
+    to = mvf_text_member(to, ",\"time_base\":[", first->time_base.num);
+    to = mvf_text_member(to, ",", first->time_base.den);
     to = mvf_text_string(to, "],\"source\":");
     to = mvf_text_string(to, first->source == MVF_VECTORS_CODEC ? "\"codec\"" : "\"search\"");
-    to = put_member(to, ",\"rotation\":", sink->options.rotation);
-    to = put_member(to, ",\"missing_mv\":", MISSING_MV);
-    to = put_member(to, ",\"missing_cost\":", MISSING_COST);
-    to = put_member(to, ",\"missing_ref\":", -1);
-    to = put_member(to, ",\"missing_pts\":", MVF_NO_PTS);
+    to = mvf_text_member(to, ",\"rotation\":", sink->options.rotation);
+    to = mvf_text_member(to, ",\"missing_mv\":", MISSING_MV);
+    to = mvf_text_member(to, ",\"missing_cost\":", MISSING_COST);
+    to = mvf_text_member(to, ",\"missing_ref\":", -1);
+    to = mvf_text_member(to, ",\"missing_pts\":", MVF_NO_PTS);
     return (size_t)(mvf_text_string(to, "}") - text);
 }
 

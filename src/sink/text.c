@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "field/check.h"
+
 static char *put_uint(char *to, uint64_t value)
 {
     char digits[20];
@@ -86,4 +88,22 @@ char *mvf_text_string(char *to, const char *text)
     size_t n = strlen(text);
     memcpy(to, text, n);
     return to + n;
+}
+
+char *mvf_text_member(char *to, const char *text, int64_t value)
+{
+    return mvf_text_int(mvf_text_string(to, text), value);
+}
+
+char *mvf_text_grid(char *to, const mvf_grid *grid)
+{
+    if (!mvf_grid_cells(grid))
+        return mvf_text_string(to, "null");
+    to = mvf_text_member(to, "{\"cols\":", grid->cols);
+    to = mvf_text_member(to, ",\"rows\":", grid->rows);
+    to = mvf_text_member(to, ",\"block\":[", grid->block_w);
+    to = mvf_text_member(to, ",", grid->block_h);
+    to = mvf_text_member(to, "],\"step\":[", grid->step_x);
+    to = mvf_text_member(to, ",", grid->step_y);
+    return mvf_text_string(to, "]}");
 }

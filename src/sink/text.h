@@ -27,4 +27,10 @@ char *mvf_text_time(char *to, int64_t pts, mvf_rational time_base);
 
 char *mvf_text_string(char *to, const char *text);
 
+/* Text, and a number after it: for JSON, whose keys and commas the text brings along. */
+char *mvf_text_member(char *to, const char *text, int64_t value);
+
+/* The grid as a JSON object, or null where blocks follow none. */
+char *mvf_text_grid(char *to, const mvf_grid *grid);
+
 #endif
