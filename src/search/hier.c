@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "search/hier.h"
 
+#include <string.h>
+
 /* Zero, and the vectors of the parent and its neighbours. */
 #define MAX_STARTS 10
 #define REACH 1
@@ -23,43 +25,71 @@ void mvf_hier_init(mvf_hier *hier, const mvf_full_config *frame)
     }
 }
 
+/* y << 16 | x, each modulo 2^16. */
+typedef uint32_t packed_vector;
+
 typedef struct hier_block {
     int32_t x, y, w, h;
     mvf_window window;
     int32_t n_starts;
-    mvf_vector starts[MAX_STARTS];
+    packed_vector starts[MAX_STARTS];
     int32_t n_candidates;
     uint32_t at[MAX_CANDIDATES];
 } hier_block;
+
+/* The starts that a parent and its neighbours give, column by column, the first at `left`. Blocks
+ * outside the frame give zero, which is a start anyway. */
+typedef struct parent_starts {
+    const mvf_full_config *level, *above;
+    const mvf_match *matches;
+    int32_t row, left;
+    packed_vector columns[3][3];
+} parent_starts;
 
 static int32_t clamp(int32_t value, int32_t low, int32_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
 
-static void add_start(hier_block *b, int32_t x, int32_t y)
+static packed_vector start_from(const parent_starts *p, int32_t col, int32_t row)
 {
-    /* Neighbours mostly agree, so the last one first. */
-    for (int32_t i = b->n_starts - 1; i >= 0; i--)
-        if (b->starts[i].x == x && b->starts[i].y == y)
-            return;
-    b->starts[b->n_starts++] = (mvf_vector){(int16_t)x, (int16_t)y};
+    if (col < 0 || row < 0 || col >= p->above->cols || row >= p->above->rows)
+        return 0;
+    const mvf_match *m = &p->matches[(ptrdiff_t)row * p->above->cols + col];
+    int32_t x = clamp(2 * m->x, -p->level->range_x, p->level->range_x);
+    int32_t y = clamp(2 * m->y, -p->level->range_y, p->level->range_y);
+    return (uint32_t)y << 16 | (uint16_t)x;
 }
 
-static void list_starts(hier_block *b, const mvf_full_config *level, const mvf_full_config *parents,
-                        const mvf_match *above, int32_t col, int32_t row)
+/* So far left that columns -1 to 1 are all filled on the way to the first parent. */
+#define BEFORE_FIRST (-4)
+
+/* To the parent in column `col`, at or right of the last one. */
+static void move_parents(parent_starts *p, int32_t col)
 {
-    int32_t shift = level->is_coarse, parent_col = col >> shift, parent_row = row >> shift;
+    while (p->left < col - 1) {
+        memmove(p->columns[0], p->columns[1], 2 * sizeof p->columns[0]);
+        p->left++;
+        for (int32_t i = 0; i < 3; i++)
+            p->columns[2][i] = start_from(p, p->left + 2, p->row - 1 + i);
+    }
+}
+
+/* Without branches, since which starts are alike cannot be predicted. */
+static void list_starts(hier_block *b, const parent_starts *p)
+{
+    packed_vector all[MAX_STARTS] = {0};
+    memcpy(all + 1, p->columns, sizeof p->columns);
     b->n_starts = 0;
-    add_start(b, 0, 0);
-    for (int32_t y = parent_row - 1; y <= parent_row + 1; y++)
-        for (int32_t x = parent_col - 1; x <= parent_col + 1; x++) {
-            if (x < 0 || y < 0 || x >= parents->cols || y >= parents->rows)
-                continue;
-            const mvf_match *m = &above[(ptrdiff_t)y * parents->cols + x];
-            add_start(b, clamp(2 * m->x, -level->range_x, level->range_x),
-                      clamp(2 * m->y, -level->range_y, level->range_y));
-        }
+#pragma GCC unroll 10
+    for (int32_t i = 0; i < MAX_STARTS; i++) {
+        int is_new = 1;
+#pragma GCC unroll 10
+        for (int32_t k = 0; k < i; k++)
+            is_new &= all[i] != all[k];
+        b->starts[b->n_starts] = all[i];
+        b->n_starts += is_new;
+    }
 }
 
 static int is_inner(const mvf_window *w, mvf_vector v)
@@ -84,7 +114,7 @@ static void list_candidates(hier_block *b)
     const mvf_window *w = &b->window;
     b->n_candidates = 0;
     for (int32_t i = 0; i < b->n_starts; i++) {
-        mvf_vector v = b->starts[i];
+        mvf_vector v = {(int16_t)(b->starts[i] & 0xffff), (int16_t)(b->starts[i] >> 16)};
         if (!is_inner(w, v)) {
             list_edge_window(b, v);
             continue;
@@ -101,13 +131,16 @@ static void list_candidates(hier_block *b)
 static mvf_match best_of(const hier_block *b, const uint32_t *costs)
 {
     mvf_match best = {0, 0, UINT32_MAX};
+    uint32_t least = UINT32_MAX;
+    for (int32_t i = 0; i < b->n_candidates; i++)
+        least = costs[i] < least ? costs[i] : least;
     for (int32_t i = 0; i < b->n_candidates; i++) {
-        if (costs[i] > best.cost)
+        if (costs[i] != least)
             continue;
         int32_t x = b->window.x_min + (int32_t)(b->at[i] & 0xffff);
         int32_t y = b->window.y_min + (int32_t)(b->at[i] >> 16);
-        if (costs[i] < best.cost || mvf_rule_rank_less(x, y, best.x, best.y))
-            best = (mvf_match){(int16_t)x, (int16_t)y, costs[i]};
+        if (best.cost != least || mvf_rule_rank_less(x, y, best.x, best.y))
+            best = (mvf_match){(int16_t)x, (int16_t)y, least};
     }
     return best;
 }
@@ -130,22 +163,50 @@ static void place_block(hier_block *b, const mvf_full_config *c, int32_t col, in
                                 c->inside);
 }
 
+/* Whether the block stands still: at no cost, no candidate ranks before zero. */
+static int is_still(const hier_block *b, const mvf_search_kernels *kernels,
+                    const mvf_plane *current, const mvf_plane *reference)
+{
+    uint32_t at = 0, cost;
+    kernels->sad_list[mvf_width_of(b->w)](mvf_plane_at(current, b->x, b->y), current->stride_bytes,
+                                          mvf_plane_at(reference, b->x, b->y),
+                                          reference->stride_bytes, b->w, b->h, &at, 1, &cost);
+    return cost == 0;
+}
+
+static mvf_match search_block(hier_block *b, const parent_starts *parents,
+                              const mvf_search_kernels *kernels, const mvf_plane *current,
+                              const mvf_plane *reference)
+{
+    uint32_t costs[MAX_CANDIDATES];
+    list_starts(b, parents);
+    list_candidates(b);
+    kernels->sad_list[mvf_width_of(b->w)](
+        mvf_plane_at(current, b->x, b->y), current->stride_bytes,
+        mvf_plane_at(reference, b->x + b->window.x_min, b->y + b->window.y_min),
+        reference->stride_bytes, b->w, b->h, b->at, b->n_candidates, costs);
+    return best_of(b, costs);
+}
+
 void mvf_hier_search_rows(const mvf_hier *hier, int32_t level, const mvf_search_kernels *kernels,
                           const mvf_plane *current, const mvf_plane *reference, int32_t row,
                           int32_t row_end, const mvf_match *above, mvf_match *matches)
 {
     const mvf_full_config *c = &hier->levels[level];
+    parent_starts parents = {.level = c, .above = c + 1, .matches = above};
     hier_block b;
-    uint32_t costs[MAX_CANDIDATES];
-    for (; row < row_end; row++)
+    for (; row < row_end; row++) {
+        mvf_match *line = matches + (ptrdiff_t)row * c->cols;
+        parents.row = row >> c->is_coarse;
+        parents.left = BEFORE_FIRST;
         for (int32_t col = 0; col < c->cols; col++) {
             place_block(&b, c, col, row);
-            list_starts(&b, c, &hier->levels[level + 1], above, col, row);
-            list_candidates(&b);
-            kernels->sad_list[mvf_width_of(b.w)](
-                mvf_plane_at(current, b.x, b.y), current->stride_bytes,
-                mvf_plane_at(reference, b.x + b.window.x_min, b.y + b.window.y_min),
-                reference->stride_bytes, b.w, b.h, b.at, b.n_candidates, costs);
-            matches[(ptrdiff_t)row * c->cols + col] = best_of(&b, costs);
+            move_parents(&parents, col >> c->is_coarse);
+            /* Blocks that stand still come together. */
+            if (col > 0 && line[col - 1].cost == 0 && is_still(&b, kernels, current, reference))
+                line[col] = (mvf_match){0, 0, 0};
+            else
+                line[col] = search_block(&b, &parents, kernels, current, reference);
         }
+    }
 }
