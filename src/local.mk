@@ -22,7 +22,7 @@ src_libmvf_internal_la_SOURCES = \
 	src/search/reference.h src/search/rule.h src/search/searcher.c \
 	src/search/bounds_template.h src/search/full.c src/search/full.h \
 	src/search/groups_template.h src/search/hier.c src/search/hier.h src/search/kernels.c src/search/kernels.h \
-	src/search/kernels_c.c src/search/kernels_template.h src/search/pyramid.c \
+	src/search/kernels_c.c src/search/kernels_template.h src/search/means.c src/search/means.h src/search/pyramid.c \
 	src/search/pyramid.h src/search/sums.c src/search/sums.h \
 	src/sink/flow_reader.c src/sink/merge.c src/sink/mvf_file.c src/sink/mvf_file.h src/sink/mvf_reader.c src/sink/numpy.c \
 	src/sink/numpy.h src/sink/output.c src/sink/output.h src/sink/png.c src/sink/png.h \
@@ -55,7 +55,8 @@ src_libmvf_avx2_la_SOURCES = \
 	src/search/kernels_avx2.c src/search/patch_avx2.c src/search/subpel_avx2.c \
 	src/search/truemotion_avx2.c
 src_libmvf_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mbmi -mbmi2 -mpopcnt
-src_libmvf_avx512_la_SOURCES = src/search/kernels_avx512.c
+src_libmvf_avx512_la_SOURCES = \
+	src/search/kernels_avx512.c src/search/loads_avx512.h src/search/means_avx512.c
 src_libmvf_avx512_la_CFLAGS = \
 	$(AM_CFLAGS) -mavx2 -mbmi -mbmi2 -mpopcnt -mavx512f -mavx512bw -mavx512vl
 src_libmvf_internal_la_LIBADD += src/libmvf_avx2.la src/libmvf_avx512.la

@@ -16,6 +16,8 @@
 #define ROWS 160
 #define MARGIN 64
 #define N_SUMS 200
+#define N_TILES 5
+#define MEAN_ROWS 100
 
 typedef struct twins {
     check_run *run;
@@ -55,6 +57,15 @@ static void fill_fields(const twins *t, int32_t kind)
     }
 }
 
+/* Of the groups that have hits. */
+static int same_costs(const uint32_t *a, const uint32_t *b, const uint32_t *hits, int32_t n)
+{
+    int same = 1;
+    for (int32_t i = 0; i < n; i++, a += MVF_GROUP, b += MVF_GROUP)
+        same &= !hits[i] || !memcmp(a, b, MVF_GROUP * sizeof *a);
+    return same;
+}
+
 static void check_sads(const twins *t)
 {
     static const int32_t widths[] = {4, 8, 16, 32, 64, 1, 3, 13, 24, 40, 63};
@@ -79,8 +90,8 @@ static void check_sads(const twins *t)
             t->level.sad_groups(t->level.sad_list[mvf_width_of(w)], c, STRIDE, r, STRIDE, w, h,
                                 places, n_groups, limit, got, hits[1]);
             report(t,
-                   !memcmp(expected, got, (size_t)n_groups * MVF_GROUP * sizeof *got) &&
-                       !memcmp(hits[0], hits[1], (size_t)n_groups * sizeof **hits),
+                   !memcmp(hits[0], hits[1], (size_t)n_groups * sizeof **hits) &&
+                       same_costs(expected, got, hits[0], n_groups),
                    "sad_groups", detail);
         }
 }
@@ -159,6 +170,92 @@ static void check_bounds(const twins *t)
     }
 }
 
+/* Those of the group's candidates that the bound lies at. */
+static int is_bound_at(const uint16_t *bounds, uint32_t at, uint32_t columns, uint16_t bound)
+{
+    return columns >> (at & 0xffff) & 1 && bounds[(at >> 16) * MVF_GROUP + (at & 0xffff)] == bound;
+}
+
+static void check_means_of_tile(const twins *t, const uint8_t *tile, int32_t cell)
+{
+    static uint16_t bounds[2][MVF_BOUNDS_ROOM(MEAN_ROWS)];
+    uint32_t words[4][MEAN_ROWS + 16];
+    mvf_groups groups[2] = {{words[0], words[1]}, {words[2], words[3]}};
+    int32_t n_rows = 1 + random_below(t, 4), ny = 1 + random_below(t, MEAN_ROWS - 16);
+    int32_t is_right = random_below(t, 2);
+    uint32_t columns = UINT32_MAX << random_below(t, 32);
+    uint8_t means[2][16];
+    char detail[64];
+    if (random_below(t, 3) == 0)
+        columns = 1;
+    const uint8_t *current = at(t->current, t, random_below(t, 300), random_below(t, 60));
+    int32_t slack = t->c.means_block(current, STRIDE, cell, n_rows, means[0]);
+    snprintf(detail, sizeof detail, "cells of %d, %d rows, %d candidates, columns %08x", cell,
+             n_rows, ny, (unsigned)columns);
+    report(t,
+           slack == t->level.means_block(current, STRIDE, cell, n_rows, means[1]) &&
+               !memcmp(means[0], means[1], (size_t)n_rows * 4),
+           "means_block", detail);
+    uint16_t low =
+        t->c.means_bounds(tile, cell, is_right, means[0], n_rows, ny, columns, bounds[0]);
+    report(t,
+           low == t->level.means_bounds(tile, cell, is_right, means[0], n_rows, ny, columns,
+                                        bounds[1]),
+           "means_bounds", detail);
+    uint32_t first = t->c.means_find(bounds[0], cell, ny, columns, low, MVF_NOWHERE);
+    uint32_t other = t->level.means_find(bounds[1], cell, ny, columns, low, MVF_NOWHERE);
+    report(t,
+           is_bound_at(bounds[0], first, columns, low) &&
+               is_bound_at(bounds[0], other, columns, low),
+           "means_find", detail);
+    report(t, t->level.means_find(bounds[1], cell, ny, columns, low, first) == first,
+           "means_find, known", detail);
+    uint16_t limit = (uint16_t)(low + random_below(t, 600));
+    int32_t n = t->c.means_groups(bounds[0], cell, ny, limit, columns, 64, &groups[0], 0);
+    int32_t m = t->level.means_groups(bounds[1], cell, ny, limit, columns, 64, &groups[1], 0);
+    report(t, same_groups(&groups[0], &groups[1], n, m), "means_groups", detail);
+}
+
+/* No bound exceeds the SAD. */
+static void check_mean_bounds(const twins *t, const uint8_t *tile, int32_t cell, int32_t x,
+                              int32_t y)
+{
+    static uint16_t bounds[MVF_BOUNDS_ROOM(8)];
+    uint8_t means[16];
+    const uint8_t *current = at(t->current, t, x, y);
+    int32_t slack = t->c.means_block(current, STRIDE, cell, 4, means), ok = 1;
+    t->c.means_bounds(tile, cell, 0, means, 4, 8, UINT32_MAX, bounds);
+    for (int32_t i = 0; i < 8 * MVF_GROUP; i++) {
+        uint32_t place = (uint32_t)(i / MVF_GROUP) << 16 | (uint32_t)(i % MVF_GROUP), cost;
+        t->c.sad_list[MVF_WIDTH_ANY](current, STRIDE, at(t->reference, t, 0, 0), STRIDE, 4 * cell,
+                                     4 * cell, &place, 1, &cost);
+        ok &= bounds[i] * cell * cell - slack <= (int32_t)cost;
+    }
+    report(t, ok, "means_bounds", "a bound above the SAD");
+}
+
+static void check_means(const twins *t)
+{
+    static uint8_t tiles[2][N_TILES * MEAN_ROWS * MVF_TILE_BYTES];
+    for (int32_t i = 0; i < 40; i++) {
+        int32_t cell = i % 2 ? 4 : 2, n = 1 + random_below(t, N_TILES);
+        int32_t ny = 1 + random_below(t, MVF_TILE_ROWS);
+        ptrdiff_t tile_bytes = (ptrdiff_t)MEAN_ROWS * MVF_TILE_BYTES;
+        memset(tiles, 0x5a, sizeof tiles);
+        for (int32_t k = 0; k < 2; k++)
+            (k ? &t->level : &t->c)
+                ->means_tiles(at(t->reference, t, 0, 0), STRIDE, cell, n, ny, tiles[k], tile_bytes);
+        report(t, !memcmp(tiles[0], tiles[1], sizeof tiles[0]), "means_tiles", "");
+        t->c.means_tiles(at(t->reference, t, 0, 0), STRIDE, cell, N_TILES, MVF_TILE_ROWS, tiles[0],
+                         tile_bytes);
+        t->c.means_tiles(at(t->reference, t, 0, MVF_TILE_ROWS), STRIDE, cell, N_TILES,
+                         MEAN_ROWS - MVF_TILE_ROWS, tiles[0] + MVF_TILE_ROWS * MVF_TILE_BYTES,
+                         tile_bytes);
+        check_means_of_tile(t, tiles[0] + random_below(t, N_TILES) * tile_bytes, cell);
+        check_mean_bounds(t, tiles[0], cell, random_below(t, 300), random_below(t, 60));
+    }
+}
+
 static void check_sums(const twins *t)
 {
     static uint32_t columns[2][N_SUMS + 128];
@@ -224,6 +321,8 @@ void check_twins(check_run *run)
                 check_sads(&t);
                 check_sums(&t);
                 check_halving(&t);
+                if (t.sample_bytes == 1)
+                    check_means(&t);
             }
             check_bounds(&t);
         }

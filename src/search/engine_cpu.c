@@ -106,7 +106,7 @@ static int open_full_search(mvf_engine *engine, mvf_cpu_level level)
     engine->scratch = mvf_alloc_array((size_t)engine->n_workers, sizeof *engine->scratch);
     int ok = engine->scratch != NULL;
     for (int32_t i = 0; ok && i < engine->n_workers; i++) {
-        engine->scratch[i] = mvf_full_scratch_open(&engine->full);
+        engine->scratch[i] = mvf_full_scratch_open(&engine->full, &engine->kernels);
         ok = engine->scratch[i] != NULL;
     }
     return ok;

@@ -7,6 +7,9 @@
  *            cells, then of cells half as large, then, where many are left, half again
  *   compare  SADs of what is left, all candidates of a group at once where most are
  *
+ * Where bounds by means pay (kernels.h) each block goes on its own instead: they give its guess,
+ * the candidate with the lowest one, and then drop candidates in place of all other bounds.
+ *
  * Nothing here changes an answer: a bound never exceeds the SAD, and candidates that tie with the
  * best are kept and settled by rank.
  *
@@ -18,12 +21,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "search/means.h"
 #include "search/rule.h"
 #include "search/sums.h"
 
 #define N_BOUNDS 3
 #define BATCH 16
 #define MAX_PENDING 8
+/* Of means in a window. */
+#define MAX_TILES (2 * MVF_MAX_RANGE / MVF_GROUP + 2)
 /* AMD EPYC 9004, 16 x 16, +-16, +-32, three clips: 16 to 32 blocks a batch are best; the third
  * bound pays from 24 candidates left; above 150, groups with more than 10 skip it. */
 #define THIRD_FROM 24
@@ -33,15 +39,18 @@
 #define PROBE_ROWS 8
 
 typedef struct full_block {
-    /* The reference is at the window's first candidate. */
+    /* The reference is at candidate (first_x, first_y), from which places are counted: the
+     * window's first, or the first of its first tile of means. */
     const uint8_t *current, *reference;
-    int32_t x, y;
+    int32_t x, y, first_x, first_y;
     mvf_window window;
     mvf_match best;
     /* Coarse to fine. */
     mvf_bound bounds[N_BOUNDS];
     mvf_groups groups;
     int32_t n_groups;
+    /* Of its means. */
+    int32_t slack;
     /* Bounds do not help, or are not worth a try. */
     int is_hopeless;
     uint16_t sums[2 * MVF_MAX_CELLS];
@@ -49,8 +58,11 @@ typedef struct full_block {
 
 struct mvf_full_scratch {
     mvf_sums sums;
+    mvf_means means;
     mvf_groups groups;
     uint32_t *room, *list;
+    /* By means, tile after tile. */
+    uint16_t *bounds;
     void *memory;
     /* Of each column, whether the block above was hopeless. */
     uint8_t *hopeless;
@@ -64,6 +76,7 @@ typedef struct full_search {
     mvf_full_scratch *scratch;
     /* Visible size of the blocks of this batch, and what follows from it. */
     int32_t w, h, width;
+    int by_means;
     int32_t level[N_BOUNDS], n_cells[N_BOUNDS], least[N_BOUNDS];
     int32_t offsets[N_BOUNDS][MVF_MAX_CELLS];
     uint32_t exact[MVF_CELL_LEVELS][MVF_MAX_CELLS + 4];
@@ -88,8 +101,7 @@ static int32_t level_for(int32_t w, int32_t h)
 
 static void consider(full_block *b, uint32_t at, uint32_t cost)
 {
-    int32_t x = b->window.x_min + (int32_t)(at & 0xffff);
-    int32_t y = b->window.y_min + (int32_t)(at >> 16);
+    int32_t x = b->first_x + (int32_t)(at & 0xffff), y = b->first_y + (int32_t)(at >> 16);
     if (cost < b->best.cost ||
         (cost == b->best.cost && mvf_rule_rank_less(x, y, b->best.x, b->best.y)))
         b->best = (mvf_match){(int16_t)x, (int16_t)y, cost};
@@ -113,8 +125,7 @@ static void try_pending(full_search *s, full_block *b)
 
 static void try_later(full_search *s, full_block *b, int32_t x, int32_t y)
 {
-    s->pending[s->n_pending++] =
-        (uint32_t)(y - b->window.y_min) << 16 | (uint32_t)(x - b->window.x_min);
+    s->pending[s->n_pending++] = (uint32_t)(y - b->first_y) << 16 | (uint32_t)(x - b->first_x);
     if (s->n_pending == MAX_PENDING)
         try_pending(s, b);
 }
@@ -179,15 +190,17 @@ static void guess(full_search *s, full_block *b, const mvf_match *left, const mv
             try_later(s, b, starts[i].x, starts[i].y);
     }
     try_pending(s, b);
-    if (highest_useful(b) >= 0 && !b->is_hopeless)
+    if (highest_useful(b) >= 0 && !b->is_hopeless && !s->by_means)
         go_downhill(s, b);
 }
 
 /* Bounds. */
 
-static void place_reference(const full_search *s, full_block *b)
+static void place_reference(const full_search *s, full_block *b, int32_t first_x)
 {
-    b->reference = mvf_plane_at(s->reference, b->x + b->window.x_min, b->y + b->window.y_min);
+    b->first_x = first_x;
+    b->first_y = b->window.y_min;
+    b->reference = mvf_plane_at(s->reference, b->x + first_x, b->y + b->first_y);
 }
 
 /* With a cost of 0 only a nearer vector can win. */
@@ -201,7 +214,7 @@ static void shrink_window(const full_search *s, full_block *b)
     w->x_max = w->x_max > r ? r : w->x_max;
     w->y_min = w->y_min < -r ? -r : w->y_min;
     w->y_max = w->y_max > r ? r : w->y_max;
-    place_reference(s, b);
+    place_reference(s, b, w->x_min);
 }
 
 static void add_cells(const uint32_t *fine, int32_t nx, int32_t ny, uint32_t *coarse)
@@ -297,10 +310,10 @@ static void compare_all(full_search *s, full_block *b)
 static void compare_dense(full_search *s, full_block *b)
 {
     uint32_t at[4], mask[4];
-    const mvf_groups dense = {at, mask};
-    int32_t n = 0, n_kept = 0;
+    const mvf_groups chosen = {at, mask};
+    int32_t dense = s->kernels->dense[s->width], n = 0, n_kept = 0;
     for (int32_t i = 0; i < b->n_groups; i++) {
-        if (__builtin_popcount(b->groups.mask[i]) < s->kernels->dense) {
+        if (s->kernels->count_candidates(&b->groups.mask[i], 1) < dense) {
             b->groups.at[n_kept] = b->groups.at[i];
             b->groups.mask[n_kept++] = b->groups.mask[i];
             continue;
@@ -308,12 +321,12 @@ static void compare_dense(full_search *s, full_block *b)
         at[n] = b->groups.at[i];
         mask[n++] = b->groups.mask[i];
         if (n == 4) {
-            try_groups(s, b, &dense, n);
+            try_groups(s, b, &chosen, n);
             n = 0;
         }
     }
     if (n)
-        try_groups(s, b, &dense, n);
+        try_groups(s, b, &chosen, n);
     b->n_groups = n_kept;
 }
 
@@ -343,8 +356,93 @@ static void second_bound(full_search *s, full_block *b)
         compare_all(s, b);
         b->n_groups = 0;
     }
-    int32_t most = s->kernels->dense < MVF_GROUP && left >= MANY ? MANY_IN_GROUP : MVF_GROUP;
+    int32_t most =
+        s->kernels->dense[s->width] < MVF_GROUP && left >= MANY ? MANY_IN_GROUP : MVF_GROUP;
     b->bounds[2].most = left < THIRD_FROM ? 0 : most;
+}
+
+/* By means. */
+
+/* A tile's part of the window. */
+typedef struct tile_view {
+    const uint8_t *means;
+    uint16_t *bounds;
+    int32_t is_right;
+    /* Of the group's first candidate in the window. */
+    int32_t x;
+    uint32_t columns;
+} tile_view;
+
+static tile_view nth_tile(const full_search *s, const full_block *b, int32_t n)
+{
+    tile_view t = {.x = n * MVF_GROUP, .columns = UINT32_MAX};
+    int32_t first = b->first_x + t.x;
+    int32_t before = b->window.x_min - first, past = first + MVF_GROUP - 1 - b->window.x_max;
+    t.is_right = ((b->x + first) & (MVF_GROUP - 1)) != 0;
+    t.means = mvf_means_at(&s->scratch->means, b->x + first, b->y + b->first_y);
+    t.bounds = s->scratch->bounds + (ptrdiff_t)n * MVF_BOUNDS_ROOM(window_height(b));
+    if (before > 0)
+        t.columns <<= before;
+    if (past > 0)
+        t.columns &= UINT32_MAX >> past;
+    return t;
+}
+
+/* The candidate with a tile's lowest bound may be a better guess. */
+static void try_lowest(full_search *s, full_block *b, const tile_view *t, uint16_t lowest)
+{
+    int32_t x = b->best.x - b->first_x - t->x, y = b->best.y - b->first_y;
+    int is_here = x >= 0 && x < MVF_GROUP && (t->columns >> x & 1);
+    uint32_t best = (uint32_t)y << 16 | (uint32_t)x;
+    uint32_t at = s->kernels->means_find(t->bounds, s->scratch->means.cell, window_height(b),
+                                         t->columns, lowest, is_here ? best : MVF_NOWHERE);
+    if (is_here && at == best)
+        return;
+    at += (uint32_t)t->x;
+    try_list(s, b, &at, 1);
+}
+
+/* The bounds of the whole window, tile by tile. */
+static void bound_tiles(full_search *s, full_block *b, tile_view *tiles, int32_t n)
+{
+    int32_t cell = s->scratch->means.cell, n_rows = s->h / cell, low_tile = 0;
+    uint16_t lowest = 0;
+    uint8_t means[16];
+    b->slack = s->kernels->means_block(b->current, s->current->stride_bytes, cell, n_rows, means);
+    for (int32_t i = 0; i < n; i++) {
+        tiles[i] = nth_tile(s, b, i);
+        uint16_t low =
+            s->kernels->means_bounds(tiles[i].means, cell, tiles[i].is_right, means, n_rows,
+                                     window_height(b), tiles[i].columns, tiles[i].bounds);
+        if (i == 0 || low < lowest) {
+            lowest = low;
+            low_tile = i;
+        }
+    }
+    try_lowest(s, b, &tiles[low_tile], lowest);
+}
+
+static void search_by_means(full_search *s, full_block *b)
+{
+    tile_view tiles[MAX_TILES];
+    int32_t x = b->x + b->window.x_min, cell = s->scratch->means.cell, tile = x & -MVF_GROUP;
+    b->groups = s->scratch->groups;
+    place_reference(s, b, tile + (x - tile >= 4 * cell ? 4 * cell : 0) - b->x);
+    int32_t n = (b->window.x_max - b->first_x) / MVF_GROUP + 1;
+    bound_tiles(s, b, tiles, n);
+    int64_t limit = (highest_useful(b) + b->slack) / (cell * cell);
+    b->n_groups = 0;
+    for (int32_t i = 0; i < n; i++)
+        b->n_groups =
+            s->kernels->means_groups(tiles[i].bounds, cell, window_height(b),
+                                     (uint16_t)(limit < UINT16_MAX ? limit : UINT16_MAX),
+                                     tiles[i].columns, tiles[i].x, &b->groups, b->n_groups);
+    int32_t dense = s->kernels->dense[s->width], n_found = b->n_groups;
+    compare_dense(s, b);
+    int32_t work =
+        (n_found - b->n_groups) * dense + s->kernels->count_candidates(b->groups.mask, b->n_groups);
+    b->is_hopeless = work > window_width(b) / MVF_GROUP * window_height(b) * dense * 3 / 4;
+    compare_listed(s, b);
 }
 
 /* A batch. */
@@ -377,6 +475,10 @@ static void search_batch(full_search *s, int32_t n)
             compare_all(s, b);
             continue;
         }
+        if (s->by_means) {
+            search_by_means(s, b);
+            continue;
+        }
         set_bounds(s, b);
         open[n_open++] = b;
     }
@@ -406,6 +508,13 @@ static void set_cells(full_search *s, int32_t i)
                 (int32_t)(y * s->scratch->sums.stride_bytes + 2 * (ptrdiff_t)x);
 }
 
+/* Whether the block's bounds are by means: those of 4 x n cells are. */
+static int goes_by_means(const full_search *s, int32_t w, int32_t h)
+{
+    int32_t cell = s->scratch->means.cell;
+    return cell && w == 4 * cell && h >= cell && h <= 4 * cell;
+}
+
 /* The first bound has the coarsest cells that fit the visible block. */
 static void set_size(full_search *s, int32_t w, int32_t h)
 {
@@ -417,6 +526,7 @@ static void set_size(full_search *s, int32_t w, int32_t h)
         s->least[i] = 1;
         set_cells(s, i);
     }
+    s->by_means = goes_by_means(s, w, h);
     int third_helps = s->level[2] != s->level[1] && s->n_cells[2] <= 64;
     s->least[2] = third_helps ? 3 : MVF_GROUP + 1;
 }
@@ -443,7 +553,7 @@ static void place_block(const full_search *s, full_block *b, int32_t x, int32_t 
     b->window =
         mvf_rule_window(x, y, s->w, s->h, c->width, c->height, c->range_x, c->range_y, c->inside);
     b->current = mvf_plane_at(s->current, x, y);
-    place_reference(s, b);
+    place_reference(s, b, b->window.x_min);
 }
 
 /* Blocks of one size from `col` on, with their guesses; returns how many. */
@@ -452,7 +562,8 @@ static int32_t start_batch(full_search *s, const mvf_match *row, const mvf_match
 {
     const mvf_full_config *c = s->config;
     int32_t n = 0;
-    for (; n < BATCH && col + n < c->cols; n++) {
+    /* By means one at a time, so that its left neighbour's vector is there. */
+    for (; n < (n && s->by_means ? 1 : BATCH) && col + n < c->cols; n++) {
         full_block *b = &s->scratch->blocks[n];
         extent x = extent_of(c, col + n, c->step_x, c->block_w, c->width);
         if (x.size != s->w || y.size != s->h) {
@@ -462,6 +573,9 @@ static int32_t start_batch(full_search *s, const mvf_match *row, const mvf_match
         }
         place_block(s, b, x.origin, y.origin);
         b->is_hopeless = s->scratch->hopeless[col + n];
+        /* The left one's bounds by means are done: of noise, both are hopeless. */
+        if (s->by_means && col > 0)
+            b->is_hopeless &= s->scratch->hopeless[col - 1];
         const mvf_match *left = n ? &s->scratch->blocks[n - 1].best : col ? &row[col - 1] : NULL;
         int32_t n_above = above ? least_of(c->cols - col - n, 2) : 0;
         guess(s, b, left, above ? above + col + n : NULL, n_above);
@@ -469,17 +583,38 @@ static int32_t start_batch(full_search *s, const mvf_match *row, const mvf_match
     return n;
 }
 
-/* The sums for a row of blocks, if one of them needs any. */
+static void make_means(full_search *s, extent y)
+{
+    mvf_means *means = &s->scratch->means;
+    int32_t range = s->config->range_y;
+    mvf_means_extend(means, s->kernels, s->reference, y.origin - range,
+                     y.origin + y.size - means->cell + range + 1);
+}
+
 static void make_sums(full_search *s, extent y)
 {
+    int32_t first = y.origin - s->config->range_y;
+    /* Rows that were skipped stay out. */
+    if (first > s->sums_end)
+        mvf_sums_begin(&s->scratch->sums, first);
+    s->sums_end = y.origin + y.size + s->config->range_y;
+    mvf_sums_extend(&s->scratch->sums, s->kernels, s->reference, s->sums_end);
+}
+
+/* What the bounds of a row of blocks need, if one of them needs any. The last block may be
+ * narrower than the others. */
+static void prepare_row(full_search *s, extent y)
+{
     const mvf_full_config *c = s->config;
+    extent first = extent_of(c, 0, c->step_x, c->block_w, c->width);
+    extent last = extent_of(c, c->cols - 1, c->step_x, c->block_w, c->width);
+    int by_means[2] = {goes_by_means(s, first.size, y.size), goes_by_means(s, last.size, y.size)};
     if (!memchr(s->scratch->hopeless, 0, (size_t)c->cols))
         return;
-    /* Rows that were skipped stay out. */
-    if (y.origin - c->range_y > s->sums_end)
-        mvf_sums_begin(&s->scratch->sums, y.origin - c->range_y);
-    s->sums_end = y.origin + y.size + c->range_y;
-    mvf_sums_extend(&s->scratch->sums, s->kernels, s->reference, s->sums_end);
+    if (by_means[0] || by_means[1])
+        make_means(s, y);
+    if (!by_means[0] || !by_means[1])
+        make_sums(s, y);
 }
 
 void mvf_full_search_rows(const mvf_full_config *config, const mvf_search_kernels *kernels,
@@ -494,13 +629,14 @@ void mvf_full_search_rows(const mvf_full_config *config, const mvf_search_kernel
     const mvf_match *above = NULL;
     extent y;
     s.sums_end = INT32_MIN;
+    mvf_means_reset(&scratch->means);
     memset(scratch->hopeless, 0, (size_t)config->cols);
     for (int32_t i = 0; row < row_end; row++, i++) {
         mvf_match *line = matches + (ptrdiff_t)row * config->cols;
         y = extent_of(config, row, config->step_y, config->block_h, config->height);
         if (i % PROBE_ROWS == 0)
             memset(scratch->hopeless, 0, (size_t)config->cols);
-        make_sums(&s, y);
+        prepare_row(&s, y);
         for (int32_t col = 0, n; col < config->cols; col += n) {
             n = start_batch(&s, line, above, col, y);
             search_batch(&s, n);
@@ -519,17 +655,32 @@ static int open_lists(mvf_full_scratch *scratch, const mvf_full_config *config)
 {
     size_t nx = 2 * (size_t)config->range_x + 1, ny = 2 * (size_t)config->range_y + 1;
     size_t n_groups = ((nx + MVF_GROUP - 1) / MVF_GROUP * ny + 32) * BATCH;
-    uint32_t *memory = mvf_alloc_aligned(2 * n_groups + MVF_LIST_ROOM + ny + 16, sizeof *memory);
+    size_t n_bounds = scratch->means.cell ? (nx / MVF_GROUP + 2) * MVF_BOUNDS_ROOM(ny) : 0;
+    size_t n_words = 2 * n_groups + MVF_LIST_ROOM + ny + 16;
+    uint32_t *memory = mvf_alloc_aligned(n_words + n_bounds / 2, sizeof *memory);
     if (!memory)
         return 0;
     scratch->memory = memory;
+    scratch->bounds = (uint16_t *)(memory + n_words);
     scratch->groups = (mvf_groups){memory, memory + n_groups};
     scratch->list = memory + 2 * n_groups;
     scratch->room = scratch->list + MVF_LIST_ROOM;
     return 1;
 }
 
-mvf_full_scratch *mvf_full_scratch_open(const mvf_full_config *config)
+static mvf_status alloc_means(mvf_full_scratch *scratch, const mvf_full_config *config,
+                              const mvf_search_kernels *kernels, int32_t block_w, int32_t block_h)
+{
+    if (!kernels->has_means || config->sample_bytes != 1 || block_w != block_h ||
+        (block_w != 8 && block_w != 16) || config->width < block_w)
+        return MVF_OK;
+    return mvf_means_alloc(&scratch->means, block_w / 4, -config->range_x,
+                           config->width - block_w + config->range_x + 1,
+                           block_h + 2 * config->range_y, config->step_y);
+}
+
+mvf_full_scratch *mvf_full_scratch_open(const mvf_full_config *config,
+                                        const mvf_search_kernels *kernels)
 {
     mvf_full_scratch *scratch = mvf_alloc_array(1, sizeof *scratch);
     int32_t block_w = config->is_coarse ? mvf_rule_coarse_block(config->block_w) : config->block_w;
@@ -541,6 +692,7 @@ mvf_full_scratch *mvf_full_scratch_open(const mvf_full_config *config)
     if (!scratch->hopeless ||
         mvf_sums_alloc(&scratch->sums, config->width, config->range_x, n_rows, config->bit_depth,
                        level_for(block_w, block_h)) != MVF_OK ||
+        alloc_means(scratch, config, kernels, block_w, block_h) != MVF_OK ||
         !open_lists(scratch, config))
         mvf_full_scratch_close(&scratch);
     return scratch;
@@ -552,6 +704,7 @@ void mvf_full_scratch_close(mvf_full_scratch **slot)
     if (!scratch)
         return;
     mvf_sums_free(&scratch->sums);
+    mvf_means_free(&scratch->means);
     mvf_free_aligned(scratch->memory);
     free(scratch->hopeless);
     free(scratch);

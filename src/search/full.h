@@ -28,7 +28,8 @@ typedef struct mvf_full_config {
 typedef struct mvf_full_scratch mvf_full_scratch;
 
 /* NULL: no memory. */
-mvf_full_scratch *mvf_full_scratch_open(const mvf_full_config *config);
+mvf_full_scratch *mvf_full_scratch_open(const mvf_full_config *config,
+                                        const mvf_search_kernels *kernels);
 void mvf_full_scratch_close(mvf_full_scratch **scratch);
 
 /*

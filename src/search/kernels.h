@@ -67,6 +67,27 @@ typedef struct mvf_groups {
     uint32_t *at, *mask;
 } mvf_groups;
 
+/*
+ * Another bound, of blocks of 4 x n cells of 8-bit samples: the differences between the means of
+ * the block's cells, rounded down, and those of the same cells in the reference, added up. Times
+ * the samples of a cell, less the block's slack, that is at most the SAD.
+ *
+ * A tile holds the means for a group of candidates, row by row, in four lanes of 16 bytes, in
+ * each of which candidates lie a byte apart: byte k of lane i is the mean of the cell at
+ * mvf_tile_first(cell, i) + k * cell samples from the group's first candidate.
+ */
+#define MVF_TILE_BYTES 64
+/* How many rows of tiles are made at once at most. */
+#define MVF_TILE_ROWS 64
+#define MVF_NOWHERE UINT32_MAX
+/* Numbers, for the bounds of `ny` rows of a tile. */
+#define MVF_BOUNDS_ROOM(ny) (((ny) + 3) / 4 * 5 * MVF_GROUP)
+
+static inline int32_t mvf_tile_first(int32_t cell, int32_t lane)
+{
+    return cell == 4 ? lane : lane % 2 * 16 + lane / 2;
+}
+
 /* The SADs at n places in the window, `reference` being at its first candidate. */
 typedef void (*mvf_sad_list_function)(const uint8_t *current, ptrdiff_t current_stride_bytes,
                                       const uint8_t *reference, ptrdiff_t reference_stride_bytes,
@@ -76,9 +97,10 @@ typedef void (*mvf_sad_list_function)(const uint8_t *current, ptrdiff_t current_
 typedef struct mvf_search_kernels {
     mvf_sad_list_function sad_list[MVF_N_WIDTHS];
     /* From how many candidates in a group sad_groups is the cheaper way. */
-    int32_t dense;
-    /* All candidates of n groups, 1 to 4: costs[n][MVF_GROUP]; hits: those within the limit. `list`
-     * is the width's sad_list, for levels that have nothing better. */
+    int32_t dense[MVF_N_WIDTHS];
+    /* All candidates of n groups, 1 to 4; hits: those within the limit; costs[n][MVF_GROUP]: of the
+     * groups that have some. `list` is the width's sad_list, for levels that have nothing better.
+     */
     void (*sad_groups)(mvf_sad_list_function list, const uint8_t *current,
                        ptrdiff_t current_stride_bytes, const uint8_t *reference,
                        ptrdiff_t reference_stride_bytes, int32_t w, int32_t h, const uint32_t *at,
@@ -91,6 +113,29 @@ typedef struct mvf_search_kernels {
     /* The same for n listed groups, in place. */
     int32_t (*bound_groups)(const mvf_bound *bound, ptrdiff_t stride_bytes,
                             const mvf_groups *groups, int32_t n);
+    /* Whether the bounds by means pay at this level; all levels have them. */
+    int32_t has_means;
+    /* n_rows rows of n_tiles tiles, the samples being those of the first tile's first candidate.
+     * Reads 40 samples beyond the 32 of the last tile. */
+    void (*means_tiles)(const uint8_t *samples, ptrdiff_t stride_bytes, int32_t cell,
+                        int32_t n_tiles, int32_t n_rows, uint8_t *tiles, ptrdiff_t tile_bytes);
+    /* The means of a block of 4 x n_rows cells in raster order; returns its slack. */
+    int32_t (*means_block)(const uint8_t *current, ptrdiff_t stride_bytes, int32_t cell,
+                           int32_t n_rows, uint8_t *means);
+    /* Bounds of `ny` rows of MVF_GROUP candidates, the first of which are the tile's, or those four
+     * cells further to the right; returns the lowest in `columns`. How bounds are stored, only
+     * the level itself knows; it needs room for MVF_BOUNDS_ROOM(ny). */
+    uint16_t (*means_bounds)(const uint8_t *tile, int32_t cell, int32_t is_right,
+                             const uint8_t *means, int32_t n_rows, int32_t ny, uint32_t columns,
+                             uint16_t *bounds);
+    /* Where that bound is, one of its places, y << 16 | x: at `known`, if that is not MVF_NOWHERE
+     * and it is there. */
+    uint32_t (*means_find)(const uint16_t *bounds, int32_t cell, int32_t ny, uint32_t columns,
+                           uint16_t bound, uint32_t known);
+    /* Adds the groups that have candidates within the limit, of those in `columns`, to n others;
+     * `x`: the group's place in the window. */
+    int32_t (*means_groups)(const uint16_t *bounds, int32_t cell, int32_t ny, uint16_t limit,
+                            uint32_t columns, int32_t x, const mvf_groups *groups, int32_t n);
     /* How many candidates n masks hold. */
     int32_t (*count_candidates)(const uint32_t *masks, int32_t n);
     /* The single candidates of groups from *next on; returns their number. */
@@ -122,5 +167,8 @@ void mvf_search_kernels_init_c(mvf_search_kernels *kernels, int32_t sample_bytes
 void mvf_search_kernels_init_sse2(mvf_search_kernels *kernels, int32_t sample_bytes);
 void mvf_search_kernels_init_avx2(mvf_search_kernels *kernels, int32_t sample_bytes);
 void mvf_search_kernels_init_avx512(mvf_search_kernels *kernels, int32_t sample_bytes);
+
+/* The part of it for bounds by means. */
+void mvf_means_kernels_init_avx512(mvf_search_kernels *kernels);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "search/kernels.h"
 
-#include <immintrin.h>
 #include <string.h>
+
+#include "search/loads_avx512.h"
 
 static inline uint32_t reduce_128(__m128i v)
 {
@@ -13,11 +14,6 @@ static inline uint32_t reduce_512(__m512i v)
 {
     __m256i a = _mm256_add_epi64(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
     return reduce_128(_mm_add_epi64(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
-}
-
-static inline __m128i load_16(const uint8_t *p)
-{
-    return _mm_loadu_si128((const __m128i *)p);
 }
 
 static inline const uint8_t *place_of(const uint8_t *reference, ptrdiff_t stride_bytes, uint32_t at)
@@ -87,13 +83,6 @@ static inline __m512i load_lanes(const uint8_t *p)
 {
     const __m512i order = _mm512_setr_epi64(0, 1, 1, 2, 2, 3, 3, 4);
     return _mm512_permutexvar_epi64(order, _mm512_loadu_si512(p));
-}
-
-static inline __m512i broadcast_4(const uint8_t *p)
-{
-    int32_t v;
-    memcpy(&v, p, 4);
-    return _mm512_set1_epi32(v);
 }
 
 #define SLIDE_4(c, imm)                                       \
@@ -185,17 +174,28 @@ static inline void add_costs(__m512i sum, int is_first, uint32_t *costs)
     _mm512_storeu_si512(costs + 16, hi);
 }
 
-static inline uint32_t find_hits(const uint32_t *costs, uint32_t limit)
+static void find_hits(const uint32_t *costs, int32_t n, uint32_t limit, uint32_t *hits)
 {
     __m512i most = _mm512_set1_epi32((int)limit);
-    return _mm512_cmple_epu32_mask(_mm512_loadu_si512(costs), most) |
-           (uint32_t)_mm512_cmple_epu32_mask(_mm512_loadu_si512(costs + 16), most) << 16;
+    for (int32_t i = 0; i < n; i++, costs += MVF_GROUP)
+        hits[i] = _mm512_cmple_epu32_mask(_mm512_loadu_si512(costs), most) |
+                  (uint32_t)_mm512_cmple_epu32_mask(_mm512_loadu_si512(costs + 16), most) << 16;
 }
 
-static void add_tile(const tile *t, const uint8_t *const places[4], int32_t n, int is_stacked,
-                     int is_first, uint32_t *costs)
+/* Of blocks that are one tile. Few groups have hits. */
+static void find_hits_of_tile(const __m512i *sums, int32_t n, uint32_t limit, uint32_t *costs,
+                              uint32_t *hits)
 {
-    __m512i sums[4];
+    __m512i most = _mm512_set1_epi16((short)(limit < UINT16_MAX ? limit : UINT16_MAX));
+    for (int32_t i = 0; i < n; i++) {
+        hits[i] = _mm512_cmple_epu16_mask(sums[i], most);
+        add_costs(sums[i], 1, costs + i * MVF_GROUP);
+    }
+}
+
+static void sum_tile(const tile *t, const uint8_t *const places[4], int32_t n, int is_stacked,
+                     __m512i sums[4])
+{
     if (is_stacked)
         tile_stacked(t, places, sums);
     else if (n == 4)
@@ -203,15 +203,14 @@ static void add_tile(const tile *t, const uint8_t *const places[4], int32_t n, i
     else
         for (int32_t i = 0; i < n; i++)
             tile_alone(t, places[i], &sums[i]);
-    for (int32_t i = 0; i < n; i++)
-        add_costs(sums[i], is_first, costs + i * MVF_GROUP);
 }
 
 /* For widths that are 4 or a multiple of 8. */
 static void sad_tiles(const uint8_t *current, ptrdiff_t current_stride_bytes,
                       const uint8_t *const places[4], ptrdiff_t stride_bytes, int32_t w, int32_t h,
-                      int32_t n, int is_stacked, uint32_t *costs)
+                      int32_t n, int is_stacked, uint32_t limit, uint32_t *costs, uint32_t *hits)
 {
+    __m512i sums[4];
     int32_t tile_w = w < 16 ? w : 16;
     for (int32_t y = 0; y < h; y += 16)
         for (int32_t x = 0; x < w; x += tile_w) {
@@ -224,14 +223,21 @@ static void sad_tiles(const uint8_t *current, ptrdiff_t current_stride_bytes,
             const uint8_t *at[4];
             for (int32_t i = 0; i < n; i++)
                 at[i] = places[i] + y * stride_bytes + x;
-            add_tile(&t, at, n, is_stacked, x == 0 && y == 0, costs);
+            sum_tile(&t, at, n, is_stacked, sums);
+            if (w <= 16 && h <= 16) {
+                find_hits_of_tile(sums, n, limit, costs, hits);
+                return;
+            }
+            for (int32_t i = 0; i < n; i++)
+                add_costs(sums[i], x == 0 && y == 0, costs + i * MVF_GROUP);
         }
+    find_hits(costs, n, limit, hits);
 }
 
 /* Widths that vdbpsadbw cannot slide over. */
 static void sad_each(const uint8_t *current, ptrdiff_t current_stride_bytes,
                      const uint8_t *reference, ptrdiff_t stride_bytes, int32_t w, int32_t h,
-                     const uint32_t *at, int32_t n, uint32_t *costs)
+                     const uint32_t *at, int32_t n, uint32_t limit, uint32_t *costs, uint32_t *hits)
 {
     __mmask64 valid = ~(__mmask64)0 >> (64 - w);
     for (int32_t i = 0; i < n * MVF_GROUP; i++) {
@@ -243,6 +249,7 @@ static void sad_each(const uint8_t *current, ptrdiff_t current_stride_bytes,
                                                         _mm512_maskz_loadu_epi8(valid, p)));
         costs[i] = reduce_512(sum);
     }
+    find_hits(costs, n, limit, hits);
 }
 
 static void sad_groups_avx512(mvf_sad_list_function list, const uint8_t *current,
@@ -258,11 +265,11 @@ static void sad_groups_avx512(mvf_sad_list_function list, const uint8_t *current
         is_stacked &= at[i] == at[0] + ((uint32_t)i << 16);
     }
     if (w == 4 || w % 8 == 0)
-        sad_tiles(current, current_stride_bytes, places, stride_bytes, w, h, n, is_stacked, costs);
+        sad_tiles(current, current_stride_bytes, places, stride_bytes, w, h, n, is_stacked, limit,
+                  costs, hits);
     else
-        sad_each(current, current_stride_bytes, reference, stride_bytes, w, h, at, n, costs);
-    for (int32_t i = 0; i < n; i++)
-        hits[i] = find_hits(costs + i * MVF_GROUP, limit);
+        sad_each(current, current_stride_bytes, reference, stride_bytes, w, h, at, n, limit, costs,
+                 hits);
 }
 
 /* Bounds. */
@@ -369,11 +376,6 @@ static void cell_sums_avx512(const uint8_t *cur, ptrdiff_t stride, int32_t w, in
     }
 }
 
-static inline __m512i widen(const uint8_t *p)
-{
-    return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)p));
-}
-
 static void columns_add_avx512(void *columns, const uint8_t *row, int32_t n)
 {
     uint16_t *c = columns;
@@ -433,6 +435,8 @@ static void sums_merge_avx512(const uint16_t *top, const uint16_t *bottom, int32
 
 void mvf_search_kernels_init_avx512(mvf_search_kernels *kernels, int32_t sample_bytes)
 {
+    /* AMD EPYC 9004: what 32 candidates cost at once, in SADs one by one. */
+    static const int32_t dense[MVF_N_WIDTHS] = {4, 5, 10, 12, 20, 6};
     kernels->bound_window = bound_window_avx512;
     kernels->bound_groups = bound_groups_avx512;
     kernels->count_candidates = count_candidates_avx512;
@@ -442,8 +446,9 @@ void mvf_search_kernels_init_avx512(mvf_search_kernels *kernels, int32_t sample_
         return;
     kernels->sad_list[MVF_WIDTH_16] = sad_list_16_avx512;
     kernels->sad_list[MVF_WIDTH_64] = sad_list_64_avx512;
-    kernels->dense = 6;
+    memcpy(kernels->dense, dense, sizeof dense);
     kernels->sad_groups = sad_groups_avx512;
+    mvf_means_kernels_init_avx512(kernels);
     kernels->cell_sums = cell_sums_avx512;
     kernels->columns_add = columns_add_avx512;
     kernels->columns_slide = columns_slide_avx512;

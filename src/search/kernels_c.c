@@ -126,15 +126,109 @@ static void sums_merge_c(const uint16_t *top, const uint16_t *bottom, int32_t ce
         out[x] = (uint16_t)((top[x] + top[x + cell] + bottom[x] + bottom[x + cell]) >> shift);
 }
 
+static int32_t cell_sum(const uint8_t *samples, ptrdiff_t stride, int32_t cell)
+{
+    int32_t sum = 0;
+    for (int32_t y = 0; y < cell; y++)
+        for (int32_t x = 0; x < cell; x++)
+            sum += samples[y * stride + x];
+    return sum;
+}
+
+static void means_tiles_c(const uint8_t *samples, ptrdiff_t stride, int32_t cell, int32_t n_tiles,
+                          int32_t n_rows, uint8_t *tiles, ptrdiff_t tile_bytes)
+{
+    for (int32_t tile = 0; tile < n_tiles; tile++)
+        for (int32_t y = 0; y < n_rows; y++)
+            for (int32_t i = 0; i < MVF_TILE_BYTES; i++) {
+                int32_t x = tile * MVF_GROUP + mvf_tile_first(cell, i / 16) + i % 16 * cell;
+                tiles[tile * tile_bytes + y * MVF_TILE_BYTES + i] =
+                    (uint8_t)(cell_sum(samples + y * stride + x, stride, cell) / (cell * cell));
+            }
+}
+
+static int32_t means_block_c(const uint8_t *current, ptrdiff_t stride, int32_t cell, int32_t n_rows,
+                             uint8_t *means)
+{
+    int32_t slack = 0, n = cell * cell;
+    for (int32_t i = 0; i < 4 * n_rows; i++) {
+        int32_t sum = cell_sum(current + (i / 4 * stride + i % 4) * cell, stride, cell);
+        int32_t rest = sum % n;
+        means[i] = (uint8_t)(sum / n);
+        slack += rest > n - 1 - rest ? rest : n - 1 - rest;
+    }
+    return slack;
+}
+
+/* Of the candidate x samples from a tile's first, or with 16 more of its first right one. */
+static const uint8_t *means_of(const uint8_t *tile, int32_t cell, int32_t x)
+{
+    int32_t lane = cell == 4 ? x % 4 : x % 2 * 2 + x / 16;
+    return tile + 16 * lane + (x - mvf_tile_first(cell, lane)) / cell;
+}
+
+static uint16_t means_bounds_c(const uint8_t *tile, int32_t cell, int32_t is_right,
+                               const uint8_t *means, int32_t n_rows, int32_t ny, uint32_t columns,
+                               uint16_t *bounds)
+{
+    uint16_t lowest = UINT16_MAX;
+    for (int32_t y = 0; y < ny; y++, tile += MVF_TILE_BYTES)
+        for (int32_t x = 0; x < MVF_GROUP; x++, bounds++) {
+            const uint8_t *of = means_of(tile, cell, x) + 4 * is_right;
+            *bounds = 0;
+            for (int32_t k = 0; k < 4 * n_rows; k++) {
+                int32_t d = of[k / 4 * cell * MVF_TILE_BYTES + k % 4] - means[k];
+                *bounds = (uint16_t)(*bounds + (d < 0 ? -d : d));
+            }
+            if (columns >> x & 1 && *bounds < lowest)
+                lowest = *bounds;
+        }
+    return lowest;
+}
+
+static uint32_t means_find_c(const uint16_t *bounds, int32_t cell, int32_t ny, uint32_t columns,
+                             uint16_t bound, uint32_t known)
+{
+    (void)cell;
+    if (known != MVF_NOWHERE && bounds[(known >> 16) * MVF_GROUP + (known & 0xffff)] == bound)
+        return known;
+    for (int32_t i = 0; i < ny * MVF_GROUP; i++)
+        if (columns >> i % MVF_GROUP & 1 && bounds[i] == bound)
+            return (uint32_t)(i / MVF_GROUP) << 16 | (uint32_t)(i % MVF_GROUP);
+    return MVF_NOWHERE;
+}
+
+static int32_t means_groups_c(const uint16_t *bounds, int32_t cell, int32_t ny, uint16_t limit,
+                              uint32_t columns, int32_t x, const mvf_groups *groups, int32_t n)
+{
+    (void)cell;
+    for (int32_t y = 0; y < ny; y++, bounds += MVF_GROUP) {
+        uint32_t mask = 0;
+        for (int32_t i = 0; i < MVF_GROUP; i++)
+            mask |= (uint32_t)(bounds[i] <= limit) << i;
+        groups->at[n] = (uint32_t)y << 16 | (uint32_t)x;
+        groups->mask[n] = mask & columns;
+        n += groups->mask[n] != 0;
+    }
+    return n;
+}
+
 void mvf_search_kernels_init_c(mvf_search_kernels *kernels, int32_t sample_bytes)
 {
     int wide = sample_bytes == 2;
-    for (int32_t i = 0; i < MVF_N_WIDTHS; i++)
+    for (int32_t i = 0; i < MVF_N_WIDTHS; i++) {
         kernels->sad_list[i] = wide ? sad_list_16_c : sad_list_8_c;
+        kernels->dense[i] = MVF_GROUP;
+    }
     kernels->sad_groups = sad_groups_c;
-    kernels->dense = MVF_GROUP;
     kernels->bound_window = bound_window_c;
     kernels->bound_groups = bound_groups_c;
+    kernels->has_means = 0;
+    kernels->means_tiles = means_tiles_c;
+    kernels->means_block = means_block_c;
+    kernels->means_bounds = means_bounds_c;
+    kernels->means_find = means_find_c;
+    kernels->means_groups = means_groups_c;
     kernels->count_candidates = count_candidates_c;
     kernels->list_groups = list_groups_c;
     kernels->cell_sums = wide ? cell_sums_16_c : cell_sums_8_c;
