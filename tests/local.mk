@@ -70,12 +70,14 @@ cli_tests = tests/cli/draw.tap tests/cli/report.tap tests/cli/codec.tap tests/cl
 	tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
 	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap \
 	tests/cli/source.tap
+# What strangers send.
+cli_tests += tests/cli/hostile.tap tests/cli/live.tap
 cli_tests += tests/cli/batch.tap tests/cli/shard.tap
-cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/readme.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/live.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
+cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/readme.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
 endif
-EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/browser.py tests/cli/cover_first.py tests/cli/formats.py \
+EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/browser.py tests/cli/cover_first.py tests/cli/formats.py tests/cli/hostile.py \
 	tests/cli/complete.py tests/cli/measure.py tests/cli/python.py
 
 if HAVE_AVFILTER

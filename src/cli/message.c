@@ -7,6 +7,8 @@
 
 #include "cli/progress.h"
 
+#define LINE_BYTES 2048
+
 static mvf_log_level highest_level = MVF_LOG_INFO;
 
 void message_set_level(mvf_log_level level)
@@ -21,12 +23,18 @@ mvf_log_level message_level(void)
 
 static void print_line(void *opaque, mvf_log_level level, const char *line)
 {
+    char text[LINE_BYTES];
     (void)opaque;
     if (level > highest_level)
         return;
+    snprintf(text, sizeof text, "%s", line);
+    /* Names from anywhere are in it, which neither break the line nor speak to the terminal. */
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
     /* One write for the line, so that lines of several threads do not mix. */
     progress_clear();
-    fprintf(stderr, "mvfield: %s%s\n", level == MVF_LOG_WARNING ? "warning: " : "", line);
+    fprintf(stderr, "mvfield: %s%s\n", level == MVF_LOG_WARNING ? "warning: " : "", text);
 }
 
 mvf_logger message_logger(void)
@@ -36,7 +44,7 @@ mvf_logger message_logger(void)
 
 void message_print(mvf_log_level level, const char *format, ...)
 {
-    char line[2048];
+    char line[LINE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);

@@ -364,6 +364,13 @@ static const char *set_timeout(cli_options *options, const char *value)
     return NULL;
 }
 
+static const char *set_max_pixels(cli_options *options, const char *value)
+{
+    return parse_int64(value, 1, INT64_C(1) << 30, &options->max_pixels)
+               ? NULL
+               : "from 1 to 1073741824 (32768x32768)";
+}
+
 static const char *set_threads(cli_options *options, const char *value)
 {
     int64_t threads;
@@ -522,6 +529,8 @@ static const option_spec specs[] = {
     {"frames", "N", COMMAND_BENCH, set_frames, "number of frames, from 2 on [30]"},
     {"every", "N", SEARCHES, set_every, "one in N of the frames from the first on [1]"},
     {"stream", "N", LOOKS_AT_INPUT, set_stream, "stream number [the best video stream]"},
+    {"max-pixels", "N", LOOKS_AT_INPUT, set_max_pixels,
+     "refuse frames of more px, before memory is taken for them [134217728: 16384x8192]"},
     {"timeout", "SECONDS", LOOKS_AT_INPUT, set_timeout,
      "give an input up that gives nothing for so long; 0: never [30; 600 for pipes and devices]"},
     HEADING("Search"),
@@ -785,8 +794,8 @@ const char *options_find_idle(const cli_options *options, idle_case which)
                                          "output", "format",    "compress",   "overwrite",
                                          "start",  "frames",    "every",      "progress",
                                          "quiet",  "log-level", "residual",   NULL};
-    static const char *const of_video[] = {"vectors", "stream", "threads", "timeout", "shard",
-                                           "list",    "null",   "jobs",    NULL};
+    static const char *const of_video[] = {"vectors", "stream", "threads", "timeout", "max-pixels",
+                                           "shard",   "list",   "null",    "jobs",    NULL};
     for (int i = 0; i < N_SPECS; i++)
         if (options->given[i] && specs[i].commands & ~DRAWS && !is_one_of(specs[i].name, others) &&
             (which == IDLE_WITH_MVF || !is_one_of(specs[i].name, of_video)))
@@ -834,8 +843,8 @@ static parse_result check_combination(const cli_options *options)
 
 static parse_result check_bench(const cli_options *options)
 {
-    static const char *const of_input[] = {"start", "stream", "timeout"};
-    for (int i = 0; i < 3; i++)
+    static const char *const of_input[] = {"start", "stream", "timeout", "max-pixels"};
+    for (int i = 0; i < 4; i++)
         if (!options->input && options_was_given(options, of_input[i]))
             return usage_error("--%s has no effect without an input", of_input[i]);
     if (options->search.backend == MVF_BACKEND_CUDA && options_was_given(options, "threads"))
@@ -917,7 +926,8 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
                              .argv = argv,
                              .compression = -1,
                              .stream = -1,
-                             .timeout_ms = -1};
+                             .timeout_ms = -1,
+                             .max_pixels = INT64_C(1) << 27};
     if (command == COMMAND_BENCH)
         options->n_frames = 30;
     options->inputs = (const char **)(uintptr_t)argv;

@@ -75,6 +75,7 @@ typedef struct cli_options {
     int32_t stream;
     /* As in mvf_source_options. */
     int32_t timeout_ms;
+    int64_t max_pixels;
     /* max_motion_px 0: not given. */
     mvf_overlay_options overlay;
     /* "codec", "search", the name of an mvf file, or NULL. */

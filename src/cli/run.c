@@ -43,6 +43,7 @@ mvf_status run_open_source(mvf_source **source, const cli_options *options, int 
                                    options->search.method == MVF_METHOD_REFINE ||
                                    (options->against && !strcmp(options->against, "codec"));
     source_options.timeout_ms = options->timeout_ms;
+    source_options.max_pixels = options->max_pixels;
     source_options.interrupt = run_interrupted;
     source_options.logger = message_logger();
     return mvf_source_open(source, options->input, &source_options);

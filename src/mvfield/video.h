@@ -45,6 +45,10 @@ typedef struct mvf_source_options {
      * are all read; the report says timed_out. Regular files have no limit, and the time that a
      * caller takes between reads does not count. */
     int32_t timeout_ms;
+    /* Frames of more px are refused before memory is taken for them, as if damaged; 1 or more.
+     * Default 2^27, which 16384 x 8192 px are. Each side is at most MVF_MAX_DIMENSION in any case.
+     */
+    int64_t max_pixels;
 } mvf_source_options;
 
 /* Fills in the defaults. */
@@ -81,6 +85,11 @@ typedef struct mvf_source_info {
  * nothing there; a name with a pattern such as "%04d" that no file has is an image sequence. Pipes
  * and FIFOs are waited for, the interrupt callback being asked about every 50 ms.
  *
+ * A local file reaches nothing but itself, whatever is in it, unless its extension says that it is
+ * a playlist (.m3u8 .m3u .mpd .ffconcat .concat), which may name other local files. Any other name
+ * is FFmpeg's to read, its protocols included ("concat:a|b", "http://..."): names that strangers
+ * choose want a "./" before them, which makes any of them a file.
+ *
  * Of what is not local, no frame is held back for the sake of decoder threads; of pipes, FIFOs and
  * devices threads - 1 frames are, so none with threads = 1.
  *
@@ -99,8 +108,8 @@ MVF_API const mvf_source_info *mvf_source_get_info(const mvf_source *source);
  * Reads the next frame in presentation order; the caller owns it, and its samples stay where the
  * decoder put them. Goes on past damage, which is counted. MVF_EOF after the last frame, when the
  * decoder has been drained; MVF_ERROR_DATA instead if there was no frame at all. MVF_ERROR_MEMORY,
- * MVF_ERROR_INTERRUPTED; MVF_ERROR_UNSUPPORTED (codec_vectors). After any of these, each further
- * call returns the same.
+ * MVF_ERROR_INTERRUPTED; MVF_ERROR_UNSUPPORTED (codec_vectors, or all frames are too large). After
+ * any of these, each further call returns the same.
  */
 MVF_API mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame);
 

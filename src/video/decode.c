@@ -9,6 +9,12 @@ static int is_fatal(int error)
     return error == AVERROR(ENOMEM) || error == AVERROR_EXIT;
 }
 
+static void count_refused(mvf_decoder *decoder, int error)
+{
+    decoder->refused_packets++;
+    decoder->last_error = error;
+}
+
 static int fetch_packet(mvf_decoder *decoder)
 {
     if (decoder->has_packet)
@@ -37,7 +43,8 @@ static int feed(mvf_decoder *decoder)
     decoder->has_packet = 0;
     if (is_fatal(error))
         return error;
-    decoder->refused_packets += error < 0;
+    if (error < 0)
+        count_refused(decoder, error);
     return 0;
 }
 
@@ -49,7 +56,7 @@ int mvf_decoder_next(mvf_decoder *decoder, AVFrame *frame)
         if (error >= 0 || error == AVERROR_EOF || is_fatal(error))
             return error;
         if (error != AVERROR(EAGAIN))
-            decoder->refused_packets++;
+            count_refused(decoder, error);
         if (decoder->draining) {
             if (error == AVERROR(EAGAIN) || ++drain_errors > MAX_DRAIN_ERRORS)
                 return AVERROR_EOF;

@@ -87,6 +87,8 @@ typedef struct mvf_decoder {
     int has_packet;
     int draining;
     int64_t refused_packets;
+    /* Of the last one. */
+    int last_error;
 } mvf_decoder;
 
 /* 0 with a frame, AVERROR_EOF after the last one, or an error that ends decoding: AVERROR_EXIT and
@@ -229,6 +231,9 @@ void mvf_source_reset(mvf_source *source, int64_t n_packets);
 mvf_status mvf_source_check_part(mvf_source *source, const AVFrame *frame);
 
 /* open.c */
+
+/* MVF_ERROR_UNSUPPORTED, with a message, where the container's size is too large. */
+mvf_status mvf_source_check_size(const mvf_source *source);
 
 /* Logs that the input timed out; MVF_ERROR_IO. */
 mvf_status mvf_source_fail_timeout(const mvf_source *source);

@@ -9,8 +9,11 @@
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
 
-/* FFmpeg's own rule for local files: a playlist on disk does not reach into the network. */
-#define LOCAL_PROTOCOLS "file,crypto,data"
+/* FFmpeg's own rule for local files: a playlist on disk does not reach into the network. What only
+ * its content makes a playlist reaches nothing at all. */
+#define PLAYLIST_PROTOCOLS "file,crypto,data"
+#define PLAYLIST_EXTENSIONS "m3u8,m3u,mpd,ffconcat,concat"
+#define FILE_PROTOCOLS "data"
 /* How far from 0 the first number of an image sequence is looked for. */
 #define FIRST_IMAGE_RANGE "10000"
 #define REMOTE_TIMEOUT_MS 30000
@@ -46,6 +49,12 @@ mvf_status mvf_source_fail_timeout(const mvf_source *source)
         source->name, (double)source->patience.limit_us / 1e6);
 }
 
+static int is_headerless(const char *url)
+{
+    const AVInputFormat *samples = av_find_input_format("rawvideo");
+    return samples && av_match_ext(url, samples->extensions);
+}
+
 static mvf_status fail_open(mvf_source *source, int error)
 {
     const mvf_logger *logger = &source->options.logger;
@@ -54,6 +63,9 @@ static mvf_status fail_open(mvf_source *source, int error)
         return mvf_source_fail_timeout(source);
     if (status == MVF_ERROR_INTERRUPTED)
         return status;
+    if (error == AVERROR(ENOMEM) && source->input.is_regular)
+        return mvf_fail(logger, MVF_ERROR_DATA, "%s: its header asks for more memory than there is",
+                        source->name);
     if (error == AVERROR_EOF || (source->input.io && avio_size(source->input.io) == 0))
         return mvf_fail(logger, MVF_ERROR_DATA, "%s: is empty; a video file is needed",
                         source->name);
@@ -61,9 +73,16 @@ static mvf_status fail_open(mvf_source *source, int error)
         return mvf_fail(logger, status,
                         "%s: is cut off before the index that an MP4 file needs: %s", source->name,
                         av_err2str(error));
-    if (status == MVF_ERROR_DATA)
-        return mvf_fail(logger, status, "%s: is not a video file that FFmpeg can read: %s",
-                        source->name, av_err2str(error));
+    if (is_headerless(source->url))
+        return mvf_fail(logger, MVF_ERROR_DATA,
+                        "%s: is samples without a header that says their size: give it one first, "
+                        "as in ffmpeg -f rawvideo -video_size WxH -pixel_format FMT -i IN OUT.y4m",
+                        source->name);
+    /* The file was opened and read: what the reader of its format did not like is in it. */
+    if (status == MVF_ERROR_DATA || (source->input.is_regular && !source->input.io->error))
+        return mvf_fail(logger, MVF_ERROR_DATA, "%s: is not a video file that FFmpeg can read%s%s",
+                        source->name, status == MVF_ERROR_DATA ? ": " : "",
+                        status == MVF_ERROR_DATA ? av_err2str(error) : "");
     return mvf_fail(logger, status, "%s: cannot be opened: %s", source->name, av_err2str(error));
 }
 
@@ -104,13 +123,55 @@ static int open_format(mvf_source *source, const char *url, int is_local)
     if (!error) {
         source->format->interrupt_callback = (AVIOInterruptCB){check_interrupt, source};
         source->format->pb = source->input.io;
-        error = is_local ? av_dict_set(&options, "protocol_whitelist", LOCAL_PROTOCOLS, 0)
+        const char *allowed =
+            av_match_ext(url, PLAYLIST_EXTENSIONS) ? PLAYLIST_PROTOCOLS : FILE_PROTOCOLS;
+        error = is_local ? av_dict_set(&options, "protocol_whitelist", allowed, 0)
                          : av_dict_set(&options, "start_number_range", FIRST_IMAGE_RANGE, 0);
     }
     if (error >= 0)
         error = avformat_open_input(&source->format, full, NULL, &options);
     av_dict_free(&options);
     av_free(full);
+    return error;
+}
+
+/* Looks into the streams, where FFmpeg may decode a frame or two of each. */
+static int probe_streams(AVFormatContext *format, int64_t max_pixels)
+{
+    unsigned n = format->nb_streams;
+    AVDictionary **options = av_calloc(n + 1, sizeof *options);
+    int error = options ? 0 : AVERROR(ENOMEM);
+    for (unsigned i = 0; i < n && error >= 0; i++)
+        error = av_dict_set_int(&options[i], "max_pixels", max_pixels, 0);
+    if (error >= 0)
+        error = avformat_find_stream_info(format, options);
+    for (unsigned i = 0; i < n && options; i++)
+        av_dict_free(&options[i]);
+    av_free(options);
+    return error;
+}
+
+/* Keeps the sizes that the header gives, which FFmpeg drops where they are more than the limit. */
+static int find_stream_info(mvf_source *source)
+{
+    AVFormatContext *format = source->format;
+    unsigned n = format->nb_streams;
+    int(*sizes)[2] = av_calloc(n + 1, sizeof *sizes);
+    if (!sizes)
+        return AVERROR(ENOMEM);
+    for (unsigned i = 0; i < n; i++) {
+        sizes[i][0] = format->streams[i]->codecpar->width;
+        sizes[i][1] = format->streams[i]->codecpar->height;
+    }
+    int error = probe_streams(format, source->options.max_pixels);
+    for (unsigned i = 0; i < n; i++) {
+        AVCodecParameters *codec = format->streams[i]->codecpar;
+        if (!codec->width && !codec->height) {
+            codec->width = sizes[i][0];
+            codec->height = sizes[i][1];
+        }
+    }
+    av_free(sizes);
     return error;
 }
 
@@ -127,7 +188,7 @@ mvf_status mvf_source_open_input(mvf_source *source, const char *url)
     }
     if (error < 0)
         return fail_open(source, error);
-    error = avformat_find_stream_info(source->format, NULL);
+    error = find_stream_info(source);
     if (source->interrupted)
         return MVF_ERROR_INTERRUPTED;
     return source->timed_out || (error < 0 && !source->format->nb_streams)
@@ -247,6 +308,10 @@ static int open_codec(mvf_source *source, const AVCodec *decoder)
     if (error < 0)
         return error;
     source->codec->pkt_timebase = source->stream->time_base;
+    source->codec->max_pixels = source->options.max_pixels;
+    /* The decoder would not open at such a size, which only some of the frames may have. */
+    if ((int64_t)source->codec->width * source->codec->height > source->options.max_pixels)
+        source->codec->width = source->codec->height = 0;
     source->codec->thread_count = source->options.threads;
     /* Frame threads hold frames back. Besides, H.264 frames come out of them while another thread
      * still decodes them, and then lack some of their vectors. */
@@ -268,6 +333,8 @@ mvf_status mvf_source_open_decoder(mvf_source *source)
                         "%s: this FFmpeg has no decoder for %s video", source->name,
                         source->info.codec);
     int error = open_codec(source, decoder);
+    if (error < 0)
+        MVF_TRY(mvf_source_check_size(source));
     if (error < 0)
         return mvf_fail(&source->options.logger, mvf_status_from_av(error),
                         "%s: the %s decoder cannot be opened: %s", source->name, decoder->name,

@@ -16,7 +16,10 @@
 
 void mvf_source_options_init(mvf_source_options *options)
 {
-    *options = (mvf_source_options){.struct_size = sizeof *options, .stream = -1, .timeout_ms = -1};
+    *options = (mvf_source_options){.struct_size = sizeof *options,
+                                    .stream = -1,
+                                    .timeout_ms = -1,
+                                    .max_pixels = INT64_C(1) << 27};
 }
 
 static int is_kept(const mvf_source *source, int stream_index)
@@ -201,6 +204,40 @@ static mvf_status take_frame(mvf_source *source, mvf_frame **frame)
     return MVF_OK;
 }
 
+static int is_too_large(const mvf_source *source, int64_t width, int64_t height)
+{
+    return width > MVF_MAX_DIMENSION || height > MVF_MAX_DIMENSION ||
+           width * height > source->options.max_pixels;
+}
+
+mvf_status mvf_source_check_size(const mvf_source *source)
+{
+    const mvf_source_info *info = &source->info;
+    if (!is_too_large(source, info->width, info->height))
+        return MVF_OK;
+    return mvf_fail(&source->options.logger, MVF_ERROR_UNSUPPORTED,
+                    "%s: frames of %dx%d px are too large: at most %lld px (--max-pixels) and %d "
+                    "on each side",
+                    source->name, info->width, info->height, (long long)source->options.max_pixels,
+                    MVF_MAX_DIMENSION);
+}
+
+/* The next frame that is not too large; such frames count like packets that the decoder refuses. */
+static int next_frame(mvf_source *source)
+{
+    AVFrame *av = source->received;
+    for (;;) {
+        int error = source->has_received ? 0 : mvf_decoder_next(&source->decoder, av);
+        source->has_received = 0;
+        if (error < 0 || !is_too_large(source, av->width, av->height))
+            return error;
+        source->info.width = av->width;
+        source->info.height = av->height;
+        source->decoder.refused_packets++;
+        av_frame_unref(av);
+    }
+}
+
 static mvf_status end_stream(mvf_source *source)
 {
     if (source->report.frames > 0) {
@@ -210,13 +247,16 @@ static mvf_status end_stream(mvf_source *source)
     }
     if (source->timed_out)
         return mvf_source_fail_timeout(source);
-    int needs_seeking = strstr(source->info.container, "mp4") && source->n_packets == 0 &&
-                        source->format->pb && !source->format->pb->seekable;
+    MVF_TRY(mvf_source_check_size(source));
+    const char *hint = "";
+    if (strstr(source->info.container, "mp4") && source->n_packets == 0 && source->format->pb &&
+        !source->format->pb->seekable)
+        hint = "; an MP4 whose index is at its end cannot come from a pipe";
+    else if (source->decoder.last_error == AVERROR(EINVAL))
+        hint = "; its frames may be too large (--max-pixels)";
     return mvf_fail(&source->options.logger, MVF_ERROR_DATA,
                     "%s: its %s stream holds no frame that can be decoded (%lld packets)%s",
-                    source->name, source->info.codec, (long long)source->n_packets,
-                    needs_seeking ? "; an MP4 whose index is at its end cannot come from a pipe"
-                                  : "");
+                    source->name, source->info.codec, (long long)source->n_packets, hint);
 }
 
 mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame)
@@ -224,8 +264,7 @@ mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame)
     *frame = NULL;
     if (source->ended != MVF_OK)
         return source->ended;
-    int error = source->has_received ? 0 : mvf_decoder_next(&source->decoder, source->received);
-    source->has_received = 0;
+    int error = next_frame(source);
     note_refused(source);
     if (error >= 0) {
         source->ended = mvf_source_check_part(source, source->received);
