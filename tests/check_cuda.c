@@ -10,27 +10,11 @@
 
 #include "check_kernels.h"
 
-typedef struct cuda_case {
-    int32_t width, height, bit_depth;
-    int32_t block_w, block_h, step_x, step_y, range_x, range_y;
-    mvf_edges edges;
-    check_fill fill;
-} cuda_case;
-
-static mvf_options case_options(const check_run *run, const cuda_case *c, mvf_backend backend)
+static mvf_options case_options(const check_run *run, const check_case *c, mvf_backend backend)
 {
-    mvf_options options;
-    mvf_options_init(&options);
-    options.logger = run->logger;
+    mvf_options options = check_case_options(run, c);
     options.backend = backend;
     options.cpu_level = MVF_CPU_C;
-    options.block_w = c->block_w;
-    options.block_h = c->block_h;
-    options.step_x = c->step_x;
-    options.step_y = c->step_y;
-    options.range_x = c->range_x;
-    options.range_y = c->range_y;
-    options.edges = c->edges;
     return options;
 }
 
@@ -49,7 +33,7 @@ static int same_fields(const mvf_field *a, const mvf_field *b)
     return 1;
 }
 
-static mvf_field *search_pair(const check_run *run, const cuda_case *c, mvf_backend backend,
+static mvf_field *search_pair(const check_run *run, const check_case *c, mvf_backend backend,
                               const check_plane *planes)
 {
     mvf_options options = case_options(run, c, backend);
@@ -60,49 +44,32 @@ static mvf_field *search_pair(const check_run *run, const cuda_case *c, mvf_back
     return field;
 }
 
-static void alloc_planes(check_run *run, const cuda_case *c, check_plane *planes, int n)
-{
-    for (int i = 0; i < n; i++) {
-        check_plane_alloc(run, &planes[i], c->width, c->height, c->bit_depth);
-        check_plane_fill(run, &planes[i], c->fill, 3 * i);
-    }
-}
-
-static void free_planes(check_plane *planes, int n)
-{
-    for (int i = 0; i < n; i++)
-        check_plane_free(&planes[i]);
-}
-
 /* Comparisons of samples that a slow device has time for. */
 #define SMALL_WORK 1e7
 
-static int is_left_out(const check_run *run, const cuda_case *c)
+static int is_left_out(const check_run *run, const check_case *c)
 {
     double n_candidates = (2.0 * c->range_x + 1) * (2.0 * c->range_y + 1);
     return run->small && c->width * (double)c->height * n_candidates > SMALL_WORK;
 }
 
-static void check_pair(check_run *run, const cuda_case *c)
+static void check_pair(check_run *run, const check_case *c)
 {
     char what[256];
     check_plane planes[2];
     if (is_left_out(run, c))
         return;
-    alloc_planes(run, c, planes, 2);
+    check_case_alloc_planes(run, c, planes, 2, 3);
     mvf_field *expected = search_pair(run, c, MVF_BACKEND_CPU, planes);
     mvf_field *field = search_pair(run, c, MVF_BACKEND_CUDA, planes);
-    snprintf(
-        what, sizeof what, "cuda: %dx%d %d bit, blocks %dx%d step %dx%d, range %dx%d, edges %s, %s",
-        c->width, c->height, c->bit_depth, c->block_w, c->block_h, c->step_x, c->step_y, c->range_x,
-        c->range_y, c->edges == MVF_EDGES_INSIDE ? "inside" : "clamp", check_fill_name(c->fill));
+    check_case_describe(what, sizeof what, c, "cuda");
     check_result(run, same_fields(field, expected), what);
     mvf_field_free(&field);
     mvf_field_free(&expected);
-    free_planes(planes, 2);
+    check_case_free_planes(planes, 2);
 }
 
-static const cuda_case large_cases[] = {
+static const check_case large_cases[] = {
     {1920, 1080, 8, 16, 16, 0, 0, 32, 32, MVF_EDGES_CLAMP, FILL_NOISE},
     {1919, 1079, 8, 16, 16, 0, 0, 32, 32, MVF_EDGES_INSIDE, FILL_TEXTURE},
     {1920, 1080, 10, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE},
@@ -123,31 +90,31 @@ static void check_combinations(check_run *run)
     static const int32_t sizes[] = {4, 8, 16, 32, 64}, ranges[] = {0, 1, 7, 16, 32, 64, 256};
     static const int32_t depths[] = {8, 10, 16};
     for (int i = 0; i < 75; i++) {
-        cuda_case c = {131,
-                       91,
-                       depths[i / 25],
-                       sizes[i % 5],
-                       sizes[i / 5 % 5],
-                       0,
-                       0,
-                       7,
-                       9,
-                       i & 1 ? MVF_EDGES_INSIDE : MVF_EDGES_CLAMP,
-                       (check_fill)(i % N_FILLS)};
+        check_case c = {131,
+                        91,
+                        depths[i / 25],
+                        sizes[i % 5],
+                        sizes[i / 5 % 5],
+                        0,
+                        0,
+                        7,
+                        9,
+                        i & 1 ? MVF_EDGES_INSIDE : MVF_EDGES_CLAMP,
+                        (check_fill)(i % N_FILLS)};
         check_pair(run, &c);
     }
     for (int i = 0; i < 49; i++) {
-        cuda_case c = {70 + i,
-                       50 + i,
-                       depths[i % 3],
-                       16,
-                       16,
-                       1 + i % 16,
-                       16 - i % 7,
-                       ranges[i % 7],
-                       ranges[i / 7],
-                       i & 1 ? MVF_EDGES_INSIDE : MVF_EDGES_CLAMP,
-                       (check_fill)(i % N_FILLS)};
+        check_case c = {70 + i,
+                        50 + i,
+                        depths[i % 3],
+                        16,
+                        16,
+                        1 + i % 16,
+                        16 - i % 7,
+                        ranges[i % 7],
+                        ranges[i / 7],
+                        i & 1 ? MVF_EDGES_INSIDE : MVF_EDGES_CLAMP,
+                        (check_fill)(i % N_FILLS)};
         c.step_x = i % 4 ? 0 : c.step_x;
         check_pair(run, &c);
     }
@@ -169,7 +136,7 @@ static void submit_frame(check_run *run, mvf_searcher *searcher, const check_pla
 #define N_PLANES 5
 
 /* All frames of one case through the CPU, as what to expect. */
-static void expect_fields(check_run *run, const cuda_case *c, const check_plane *planes,
+static void expect_fields(check_run *run, const check_case *c, const check_plane *planes,
                           mvf_field **expected)
 {
     mvf_searcher *searcher;
@@ -201,17 +168,17 @@ static void receive_frame(check_run *run, mvf_searcher *searcher, mvf_field *con
 /* Several searchers with work in flight on one device; polling and waiting callers. */
 static void check_side_by_side(check_run *run, int32_t max_in_flight)
 {
-    static const cuda_case large[N_SEARCHERS] = {
+    static const check_case large[N_SEARCHERS] = {
         {640, 360, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE},
         {321, 201, 10, 8, 8, 0, 0, 9, 20, MVF_EDGES_INSIDE, FILL_NOISE},
         {200, 300, 8, 64, 32, 16, 16, 40, 8, MVF_EDGES_CLAMP, FILL_STRIPES},
     };
-    static const cuda_case small[N_SEARCHERS] = {
+    static const check_case small[N_SEARCHERS] = {
         {70, 50, 8, 16, 16, 0, 0, 5, 4, MVF_EDGES_CLAMP, FILL_TEXTURE},
         {41, 31, 10, 8, 8, 0, 0, 3, 6, MVF_EDGES_INSIDE, FILL_NOISE},
         {80, 30, 8, 64, 32, 16, 16, 4, 2, MVF_EDGES_CLAMP, FILL_STRIPES},
     };
-    const cuda_case *cases = run->small ? small : large;
+    const check_case *cases = run->small ? small : large;
     mvf_searcher *searchers[N_SEARCHERS];
     check_plane planes[N_SEARCHERS][N_PLANES];
     mvf_field *expected[N_SEARCHERS][N_FRAMES];
@@ -219,7 +186,7 @@ static void check_side_by_side(check_run *run, int32_t max_in_flight)
     for (int i = 0; i < N_SEARCHERS; i++) {
         mvf_options options = case_options(run, &cases[i], MVF_BACKEND_CUDA);
         options.max_in_flight = max_in_flight;
-        alloc_planes(run, &cases[i], planes[i], N_PLANES);
+        check_case_alloc_planes(run, &cases[i], planes[i], N_PLANES, 3);
         expect_fields(run, &cases[i], planes[i], expected[i]);
         if (mvf_searcher_open(&searchers[i], &options, cases[i].width, cases[i].height,
                               cases[i].bit_depth) != MVF_OK)
@@ -239,7 +206,7 @@ static void check_side_by_side(check_run *run, int32_t max_in_flight)
     check_result(run, n_left == 0, "cuda: a polling caller gets every field");
     for (int i = 0; i < N_SEARCHERS; i++) {
         mvf_searcher_close(&searchers[i]);
-        free_planes(planes[i], N_PLANES);
+        check_case_free_planes(planes[i], N_PLANES);
         for (int k = 0; k < N_FRAMES; k++)
             mvf_field_free(&expected[i][k]);
     }
@@ -247,11 +214,11 @@ static void check_side_by_side(check_run *run, int32_t max_in_flight)
 
 static void check_many_runs(check_run *run)
 {
-    const cuda_case large = {640, 360, 8, 16, 16, 0, 0, 24, 24, MVF_EDGES_CLAMP, FILL_STRIPES};
-    const cuda_case small = {70, 50, 8, 16, 16, 0, 0, 8, 8, MVF_EDGES_CLAMP, FILL_STRIPES};
-    const cuda_case c = run->small ? small : large;
+    const check_case large = {640, 360, 8, 16, 16, 0, 0, 24, 24, MVF_EDGES_CLAMP, FILL_STRIPES};
+    const check_case small = {70, 50, 8, 16, 16, 0, 0, 8, 8, MVF_EDGES_CLAMP, FILL_STRIPES};
+    const check_case c = run->small ? small : large;
     check_plane planes[2];
-    alloc_planes(run, &c, planes, 2);
+    check_case_alloc_planes(run, &c, planes, 2, 3);
     mvf_field *expected = search_pair(run, &c, MVF_BACKEND_CPU, planes);
     for (int i = 0; i < 20; i++) {
         mvf_field *field = search_pair(run, &c, MVF_BACKEND_CUDA, planes);
@@ -259,7 +226,7 @@ static void check_many_runs(check_run *run)
         mvf_field_free(&field);
     }
     mvf_field_free(&expected);
-    free_planes(planes, 2);
+    check_case_free_planes(planes, 2);
 }
 
 void check_cuda(check_run *run)

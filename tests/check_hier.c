@@ -225,81 +225,38 @@ static void check_levels(check_run *run, oracle *o, const check_plane *current,
     mvf_picture pictures[2] = {check_plane_picture(current, 1), check_plane_picture(reference, 0)};
     for (size_t i = 0; i < (run->cuda ? 1 : sizeof engines / sizeof engines[0]); i++) {
         mvf_field *field = NULL;
-        char text[256];
+        char text[320];
         o->options.backend = run->cuda ? MVF_BACKEND_CUDA : MVF_BACKEND_CPU;
         o->options.cpu_level = engines[i].level;
         o->options.threads = engines[i].threads;
         int ok = mvf_search(&o->options, current->width, current->height, current->bit_depth,
                             &pictures[0], &pictures[1], &field) == MVF_OK;
-        snprintf(text, sizeof text, "hier, %s, %d threads: %s",
-                 run->cuda ? "cuda" : mvf_cpu_level_name(engines[i].level), engines[i].threads,
-                 what);
+        snprintf(text, sizeof text, "%s, %s, %d threads", what,
+                 run->cuda ? "cuda" : mvf_cpu_level_name(engines[i].level), engines[i].threads);
         check_result(run, ok && same_answers(o, field), text);
         mvf_field_free(&field);
     }
 }
 
-typedef struct hier_case {
-    int32_t width, height, bit_depth, block_w, block_h, step_x, step_y, range_x, range_y;
-    mvf_edges edges;
-    check_fill fill;
-} hier_case;
-
-static void check_hier_case(check_run *run, const hier_case *c)
+static void check_hier_case(check_run *run, const check_case *c)
 {
-    check_plane current, reference;
-    char what[160];
-    oracle o = {.step_x = c->step_x ? c->step_x : c->block_w,
+    check_plane planes[2];
+    char what[256];
+    oracle o = {.options = check_case_options(run, c),
+                .step_x = c->step_x ? c->step_x : c->block_w,
                 .step_y = c->step_y ? c->step_y : c->block_h};
-    mvf_options_init(&o.options);
-    o.options.logger = run->logger;
     o.options.method = MVF_METHOD_HIER;
-    o.options.block_w = c->block_w;
-    o.options.block_h = c->block_h;
-    o.options.step_x = c->step_x;
-    o.options.step_y = c->step_y;
-    o.options.range_x = c->range_x;
-    o.options.range_y = c->range_y;
-    o.options.edges = c->edges;
-    check_plane_alloc(run, &current, c->width, c->height, c->bit_depth);
-    check_plane_alloc(run, &reference, c->width, c->height, c->bit_depth);
-    check_plane_fill(run, &current, c->fill, 5);
-    check_plane_fill(run, &reference, c->fill, 0);
-    run_oracle(&o, &current, &reference);
-    snprintf(what, sizeof what, "%dx%d %d bit, blocks %dx%d step %dx%d, range %dx%d, %s, %s",
-             c->width, c->height, c->bit_depth, c->block_w, c->block_h, c->step_x, c->step_y,
-             c->range_x, c->range_y, c->edges == MVF_EDGES_INSIDE ? "inside" : "clamp",
-             check_fill_name(c->fill));
-    check_levels(run, &o, &current, &reference, what);
+    check_case_alloc_planes(run, c, planes, 2, 5);
+    run_oracle(&o, &planes[1], &planes[0]);
+    check_case_describe(what, sizeof what, c, "hier");
+    check_levels(run, &o, &planes[1], &planes[0], what);
     free_oracle(&o);
-    check_plane_free(&current);
-    check_plane_free(&reference);
-}
-
-static hier_case random_hier_case(check_run *run)
-{
-    static const int32_t sizes[] = {4, 8, 16, 32, 64}, ranges[] = {0, 1, 7, 16, 33, 64, 70, 150};
-    hier_case c = {.width = 1 + (int32_t)(check_random(run) % 100),
-                   .height = 1 + (int32_t)(check_random(run) % 70),
-                   .bit_depth = 8,
-                   .block_w = sizes[check_random(run) % 5],
-                   .block_h = sizes[check_random(run) % 5],
-                   .range_x = ranges[check_random(run) % 8],
-                   .range_y = ranges[check_random(run) % 6],
-                   .edges = check_random(run) & 1 ? MVF_EDGES_INSIDE : MVF_EDGES_CLAMP,
-                   .fill = (check_fill)(check_random(run) % N_FILLS)};
-    if (check_random(run) % 3 == 0)
-        c.bit_depth = 9 + (int32_t)(check_random(run) % 8);
-    if (check_random(run) % 4 == 0) {
-        c.step_x = c.block_w - (int32_t)(check_random(run) % 3);
-        c.step_y = c.block_h / 2;
-    }
-    return c;
+    check_case_free_planes(planes, 2);
 }
 
 void check_hier(check_run *run)
 {
-    static const hier_case cases[] = {
+    static const check_case cases[] = {
         {160, 96, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_CLAMP, FILL_TEXTURE},
         {163, 91, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_INSIDE, FILL_TEXTURE},
         {90, 70, 8, 16, 16, 0, 0, 256, 256, MVF_EDGES_CLAMP, FILL_NOISE},
@@ -310,7 +267,10 @@ void check_hier(check_run *run)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_hier_case(run, &cases[i]);
     for (int i = 0; i < 40; i++) {
-        hier_case c = random_hier_case(run);
+        static const int32_t ranges[] = {0, 1, 7, 16, 33, 64, 70, 150};
+        check_case c = check_case_random(run, 100, 70);
+        c.range_x = ranges[check_random(run) % 8];
+        c.range_y = ranges[check_random(run) % 6];
         check_hier_case(run, &c);
     }
 }

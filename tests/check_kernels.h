@@ -6,6 +6,7 @@
 #ifndef MVF_TESTS_CHECK_KERNELS_H
 #define MVF_TESTS_CHECK_KERNELS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <mvfield/mvfield.h>
@@ -51,6 +52,23 @@ uint32_t check_plane_sample(const check_plane *plane, int32_t x, int32_t y);
 void check_plane_set(check_plane *plane, int32_t x, int32_t y, uint32_t value);
 mvf_picture check_plane_picture(const check_plane *plane, int64_t frame);
 const char *check_fill_name(check_fill fill);
+
+/* One search of made-up pictures; steps of 0 stand for the block's size. */
+typedef struct check_case {
+    int32_t width, height, bit_depth;
+    int32_t block_w, block_h, step_x, step_y, range_x, range_y;
+    mvf_edges edges;
+    check_fill fill;
+} check_case;
+
+/* Of any blocks, steps and depth, up to that size; the ranges are the caller's. */
+check_case check_case_random(check_run *run, int32_t max_width, int32_t max_height);
+mvf_options check_case_options(const check_run *run, const check_case *c);
+void check_case_describe(char *text, size_t size, const check_case *c, const char *engine);
+/* Pictures of the case, the pattern of each `phase` further than that of the one before. */
+void check_case_alloc_planes(check_run *run, const check_case *c, check_plane *planes, int n,
+                             int32_t phase);
+void check_case_free_planes(check_plane *planes, int n);
 
 /* The groups. */
 void check_search(check_run *run);

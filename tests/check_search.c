@@ -10,13 +10,6 @@
 
 #include "check_kernels.h"
 
-typedef struct search_case {
-    int32_t width, height, bit_depth;
-    int32_t block_w, block_h, step_x, step_y, range_x, range_y;
-    mvf_edges edges;
-    check_fill fill;
-} search_case;
-
 typedef struct key {
     uint32_t cost;
     int32_t length, y, x;
@@ -56,7 +49,7 @@ static int leaves_frame(const check_plane *plane, const mvf_block *block, int32_
            block->y + dy + block->h > plane->height;
 }
 
-static key naive_search(const search_case *c, const check_plane *current,
+static key naive_search(const check_case *c, const check_plane *current,
                         const check_plane *reference, const mvf_block *block)
 {
     key best = {UINT32_MAX, 0, 0, 0};
@@ -72,7 +65,7 @@ static key naive_search(const search_case *c, const check_plane *current,
 }
 
 /* The grid and the visible sizes, from the case alone. */
-static int same_geometry(const search_case *c, const mvf_field *field)
+static int same_geometry(const check_case *c, const mvf_field *field)
 {
     int32_t step_x = c->step_x ? c->step_x : c->block_w;
     int32_t step_y = c->step_y ? c->step_y : c->block_h;
@@ -86,29 +79,6 @@ static int same_geometry(const search_case *c, const mvf_field *field)
                 return 0;
         }
     return i == field->n_blocks;
-}
-
-static void describe_case(char *text, size_t size, const search_case *c, const char *engine)
-{
-    snprintf(text, size, "%s: %dx%d %d bit, blocks %dx%d step %dx%d, range %dx%d, edges %s, %s",
-             engine, c->width, c->height, c->bit_depth, c->block_w, c->block_h, c->step_x,
-             c->step_y, c->range_x, c->range_y, c->edges == MVF_EDGES_INSIDE ? "inside" : "clamp",
-             check_fill_name(c->fill));
-}
-
-static mvf_options case_options(const check_run *run, const search_case *c)
-{
-    mvf_options options;
-    mvf_options_init(&options);
-    options.logger = run->logger;
-    options.block_w = c->block_w;
-    options.block_h = c->block_h;
-    options.step_x = c->step_x;
-    options.step_y = c->step_y;
-    options.range_x = c->range_x;
-    options.range_y = c->range_y;
-    options.edges = c->edges;
-    return options;
 }
 
 typedef struct engine_choice {
@@ -143,11 +113,11 @@ static int same_blocks(const mvf_field *field, const key *expected, char *differ
     return 1;
 }
 
-static void check_engine(check_run *run, const search_case *c, const engine_choice *engine,
+static void check_engine(check_run *run, const check_case *c, const engine_choice *engine,
                          const check_plane *current, const check_plane *reference, key *expected)
 {
     char what[512], difference[256] = "no field";
-    mvf_options options = case_options(run, c);
+    mvf_options options = check_case_options(run, c);
     mvf_picture pictures[2] = {check_plane_picture(current, 1), check_plane_picture(reference, 0)};
     mvf_field *field;
     options.backend = engine->backend;
@@ -159,20 +129,17 @@ static void check_engine(check_run *run, const search_case *c, const engine_choi
         for (size_t i = 0; i < field->n_blocks; i++)
             expected[i] = naive_search(c, current, reference, &field->blocks[i]);
     ok = ok && same_geometry(c, field) && same_blocks(field, expected, difference, 256);
-    describe_case(what, sizeof what, c, engine->name);
+    check_case_describe(what, sizeof what, c, engine->name);
     if (!ok)
         fprintf(stderr, "%s\n", difference);
     check_result(run, ok, what);
     mvf_field_free(&field);
 }
 
-static void check_case(check_run *run, const search_case *c)
+static void check_against_rule(check_run *run, const check_case *c)
 {
-    check_plane current, reference;
-    check_plane_alloc(run, &current, c->width, c->height, c->bit_depth);
-    check_plane_alloc(run, &reference, c->width, c->height, c->bit_depth);
-    check_plane_fill(run, &current, c->fill, 3);
-    check_plane_fill(run, &reference, c->fill, 0);
+    check_plane planes[2];
+    check_case_alloc_planes(run, c, planes, 2, 3);
     int32_t step_x = c->step_x ? c->step_x : c->block_w,
             step_y = c->step_y ? c->step_y : c->block_h;
     size_t n =
@@ -185,13 +152,12 @@ static void check_case(check_run *run, const search_case *c)
     const engine_choice *engines = run->cuda ? cuda_engines : cpu_engines;
     size_t n_engines = run->cuda ? 1 : sizeof cpu_engines / sizeof cpu_engines[0];
     for (size_t i = 0; i < n_engines; i++)
-        check_engine(run, c, &engines[i], &current, &reference, expected);
+        check_engine(run, c, &engines[i], &planes[1], &planes[0], expected);
     free(expected);
-    check_plane_free(&current);
-    check_plane_free(&reference);
+    check_case_free_planes(planes, 2);
 }
 
-static const search_case fixed_cases[] = {
+static const check_case fixed_cases[] = {
     {64, 64, 8, 16, 16, 0, 0, 8, 8, MVF_EDGES_CLAMP, FILL_TEXTURE},
     {70, 50, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE},
     {70, 50, 8, 16, 16, 0, 0, 128, 128, MVF_EDGES_CLAMP, FILL_TEXTURE},
@@ -217,34 +183,15 @@ static const search_case fixed_cases[] = {
     {52, 150, 10, 8, 8, 0, 0, 18, 9, MVF_EDGES_INSIDE, FILL_NOISE},
 };
 
-static search_case random_case(check_run *run)
-{
-    static const int32_t sizes[] = {4, 8, 16, 32, 64};
-    search_case c = {.width = 1 + (int32_t)(check_random(run) % 130),
-                     .height = 1 + (int32_t)(check_random(run) % 90),
-                     .bit_depth = 8,
-                     .block_w = sizes[check_random(run) % 5],
-                     .block_h = sizes[check_random(run) % 5],
-                     .range_x = (int32_t)(check_random(run) % 20),
-                     .range_y = (int32_t)(check_random(run) % 20),
-                     .edges = check_random(run) & 1 ? MVF_EDGES_INSIDE : MVF_EDGES_CLAMP,
-                     .fill = (check_fill)(check_random(run) % N_FILLS)};
-    if (check_random(run) % 3 == 0)
-        c.bit_depth = 9 + (int32_t)(check_random(run) % 8);
-    if (check_random(run) % 4 == 0) {
-        c.step_x = c.block_w - (int32_t)(check_random(run) % 3);
-        c.step_y = c.block_h / 2;
-    }
-    return c;
-}
-
 void check_search(check_run *run)
 {
     for (size_t i = 0; i < sizeof fixed_cases / sizeof fixed_cases[0]; i++)
-        check_case(run, &fixed_cases[i]);
+        check_against_rule(run, &fixed_cases[i]);
     for (int i = 0; i < 60; i++) {
-        search_case c = random_case(run);
-        check_case(run, &c);
+        check_case c = check_case_random(run, 130, 90);
+        c.range_x = (int32_t)(check_random(run) % 20);
+        c.range_y = (int32_t)(check_random(run) % 20);
+        check_against_rule(run, &c);
     }
 }
 
@@ -281,7 +228,7 @@ static void bench_options(check_run *run, const mvf_options *options, const chec
 void bench_search(check_run *run)
 {
     static const int32_t ranges[] = {16, 32, 64};
-    search_case c = {1920, 1080, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE};
+    check_case c = {1920, 1080, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE};
     check_plane planes[2];
     for (int i = 0; i < 2; i++) {
         check_plane_alloc(run, &planes[i], c.width, c.height, c.bit_depth);
@@ -289,7 +236,7 @@ void bench_search(check_run *run)
     }
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         c.range_x = c.range_y = ranges[i];
-        mvf_options options = case_options(run, &c);
+        mvf_options options = check_case_options(run, &c);
         options.backend = run->cuda ? MVF_BACKEND_CUDA : MVF_BACKEND_CPU;
         options.threads = 1;
         int32_t best = run->cuda ? MVF_CPU_C + 1 : (int32_t)mvf_cpu_best_level();

@@ -10,7 +10,7 @@ TAP_LOG_COMPILER = $(TEST_LIMIT) $(SHELL)
 
 check_PROGRAMS += tests/check_kernels
 tests_check_kernels_SOURCES = \
-	tests/check_cuda.c tests/check_hier.c tests/check_kernels.c tests/check_kernels.h tests/check_planes.c \
+	tests/check_case.c tests/check_cuda.c tests/check_hier.c tests/check_kernels.c tests/check_kernels.h tests/check_planes.c \
 	tests/check_search.c tests/check_twins.c
 tests_check_kernels_SOURCES += tests/check_encoder.c tests/check_smooth_paths.c tests/oracle.c tests/oracle.h
 tests_check_kernels_SOURCES += tests/check_truemotion.c
