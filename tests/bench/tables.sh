@@ -136,10 +136,13 @@ run_true() {
 		shift
 		"$program" extract --quiet --backend cpu "$sample" --start 30 --frames 12 "$@" -o "$work/$name.mvf"
 	done
-	for name in b t; do
-		"$program" compare "$work/a.mvf" "$work/$name.mvf" --video "$sample" --start 30 --frames 12 \
-			--quiet | grep -E '^(prediction|without)'
-	done
+	predicted() {
+		"$program" compare "$work/$1.mvf" "$work/$1.mvf" --video "$sample" --start 30 --frames 12 \
+			--quiet | sed -n "s/^$2  *//p"
+	}
+	printf 'street, PSNR: no motion %s, exact whole px %s, quarter px %s, true motion %s\n' \
+		"$(predicted a 'without motion')" "$(predicted a 'prediction by A')" \
+		"$(predicted b 'prediction by A')" "$(predicted t 'prediction by A')"
 }
 
 run_flow() {
