@@ -18,8 +18,8 @@ src_libmvf_internal_la_SOURCES = \
 	src/field/check.c src/field/check.h src/field/compare.c src/field/field.c src/field/flow.c \
 	src/field/global.c src/field/predict.c src/field/record.c src/field/record.h \
 	src/plane/picture.c src/plane/plane.c src/plane/plane.h \
-	src/search/config.c src/search/rate_cpu.c src/search/rate_cpu.h src/search/engine.h src/search/engine_cpu.c src/search/reference.c \
-	src/search/reference.h src/search/rule.h src/search/searcher.c \
+	src/search/config.c src/search/rate_cpu.c src/search/rate_cpu.h src/search/engine.h src/search/engine_cpu.c src/search/rank.c \
+	src/search/rank.h src/search/rule.h src/search/searcher.c \
 	src/search/bounds_template.h src/search/full.c src/search/full.h \
 	src/search/groups_template.h src/search/hier.c src/search/hier.h src/search/kernels.c src/search/kernels.h \
 	src/search/kernels_c.c src/search/kernels_template.h src/search/means.c src/search/means.h src/search/pyramid.c \

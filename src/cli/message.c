@@ -16,11 +16,6 @@ void message_set_level(mvf_log_level level)
     highest_level = level;
 }
 
-mvf_log_level message_level(void)
-{
-    return highest_level;
-}
-
 static void print_line(void *opaque, mvf_log_level level, const char *line)
 {
     char text[LINE_BYTES];

@@ -19,7 +19,6 @@ enum {
 
 /* Messages above this level are dropped. */
 void message_set_level(mvf_log_level level);
-mvf_log_level message_level(void);
 
 /* A logger for the libraries that prints lines as "mvfield: ...". */
 mvf_logger message_logger(void);

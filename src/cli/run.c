@@ -304,8 +304,8 @@ static int64_t expected_frames(const mvf_source *source, const cli_options *opti
     return n < options->n_frames ? n : options->n_frames;
 }
 
-mvf_status run_search(mvf_source *source, const cli_options *options, run_consumer consume,
-                      void *opaque)
+static mvf_status run_search(mvf_source *source, const cli_options *options, run_consumer consume,
+                             void *opaque)
 {
     run_state state = {
         .options = options, .consume = consume, .opaque = opaque, .search = options->search};

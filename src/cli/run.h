@@ -33,10 +33,6 @@ mvf_status run_finish_field(const cli_options *options, mvf_field *field);
 mvf_status run_fields(mvf_source *source, const cli_options *options, run_consumer consume,
                       void *opaque);
 
-/* Searches the frames that the options ask for. MVF_ERROR_INTERRUPTED after a signal. */
-mvf_status run_search(mvf_source *source, const cli_options *options, run_consumer consume,
-                      void *opaque);
-
 /* Says what was damaged; the exit status of a run whose output is complete. */
 int run_report(const mvf_source *source, const cli_options *options, mvf_status status);
 

@@ -9,7 +9,9 @@
 /* Up to this length in px two vectors agree: quarter samples against whole ones. */
 #define AGREE_PX 0.75
 
-void mvf_block_motion(const mvf_block *block, int32_t mv_scale, double motion[2])
+/* The motion of the block's content in px: against its vector for a past reference, along it for a
+ * future one. */
+static void block_motion(const mvf_block *block, int32_t mv_scale, double motion[2])
 {
     double px_per_unit = (block->dir < 0 ? -1.0 : 1.0) / mv_scale;
     motion[0] = block->mv_x * px_per_unit;
@@ -49,7 +51,7 @@ mvf_status mvf_areas_wheel(const mvf_canvas *canvas, const mvf_field *field, con
             paints[i] = paints[i - 1];
             continue;
         }
-        mvf_block_motion(block, field->mv_scale, motion);
+        block_motion(block, field->mv_scale, motion);
         mvf_wheel_motion_colour(motion[0] / max_px, motion[1] / max_px, rgb);
         paints[i] = mvf_paint_make(&canvas->space, rgb, opacity);
     }
@@ -146,8 +148,8 @@ static void draw_difference(const mvf_canvas *canvas, const int32_t box[4], doub
 static double distance(const mvf_block *a, int32_t scale_a, const mvf_block *b, int32_t scale_b)
 {
     double motion_a[2], motion_b[2];
-    mvf_block_motion(a, scale_a, motion_a);
-    mvf_block_motion(b, scale_b, motion_b);
+    block_motion(a, scale_a, motion_a);
+    block_motion(b, scale_b, motion_b);
     return hypot(motion_a[0] - motion_b[0], motion_a[1] - motion_b[1]);
 }
 

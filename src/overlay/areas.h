@@ -9,10 +9,6 @@
 #include "overlay/canvas.h"
 #include "overlay/cells.h"
 
-/* The motion of the block's content in px: against its vector for a past reference, along it for a
- * future one. */
-void mvf_block_motion(const mvf_block *block, int32_t mv_scale, double motion[2]);
-
 /* Motion by colour: the wheel at `max_px`. */
 mvf_status mvf_areas_wheel(const mvf_canvas *canvas, const mvf_field *field, const mvf_cells *cells,
                            double max_px, double opacity);

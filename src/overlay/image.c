@@ -112,8 +112,10 @@ static void build_plane(image_plane *p, const mvf_image *image, const mvf_colour
                                 .add = {p->add[0], p->add[1]}};
 }
 
-mvf_status mvf_sprite_from_image(mvf_sprite **sprite, const mvf_sprite_style *style,
-                                 const mvf_image *image)
+/* The sprite that draws the image with its top left corner at the anchor, which must lie on the
+ * first luma sample of a chroma sample. Of the style, the canvas's part counts. */
+static mvf_status sprite_from_image(mvf_sprite **sprite, const mvf_sprite_style *style,
+                                    const mvf_image *image)
 {
     image_plane luma, chroma;
     lay_out(&luma, image, 0, 0);
@@ -175,7 +177,7 @@ mvf_status mvf_image_sprite(mvf_sprite **sprite, const mvf_image *image, const m
                               .space = canvas->space};
     mvf_status status = turn_image(image, rotation, &turned);
     if (status == MVF_OK)
-        status = mvf_sprite_from_image(sprite, &style, &turned);
+        status = sprite_from_image(sprite, &style, &turned);
     mvf_image_free(&turned);
     return status;
 }

@@ -23,11 +23,6 @@ void mvf_image_blend(mvf_image *image, int32_t x, int32_t y, const double rgb[3]
 void mvf_image_fill(mvf_image *image, int32_t x, int32_t y, int32_t w, int32_t h,
                     const double rgb[3], double opacity);
 
-/* The sprite that draws the image with its top left corner at the anchor, which must lie on the
- * first luma sample of a chroma sample. Of the style, the canvas's part counts. */
-mvf_status mvf_sprite_from_image(mvf_sprite **sprite, const mvf_sprite_style *style,
-                                 const mvf_image *image);
-
 /*
  * For a canvas that players turn clockwise by `rotation` degrees (0, 90, 180, 270): the sprite that
  * shows the image upright, and the anchor that puts its top left corner, as watched, at (*x, *y),

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "search/reference.h"
+#include "search/rank.h"
 #include "search/refine.h"
 #include "search/subpel_rule.h"
 

@@ -63,7 +63,7 @@ static int32_t window_cost(const mvf_tm_level *current, const mvf_tm_level *refe
     return pattern == MVF_TM_PATTERN_8 ? 2 * sum : 4 * sum;
 }
 
-void mvf_tm_cost_c(mvf_tm_candidates *list, const mvf_tm_level *current,
+static void cost_c(mvf_tm_candidates *list, const mvf_tm_level *current,
                    const mvf_tm_level *reference, int32_t x, int32_t y, mvf_tm_pattern pattern)
 {
     for (int32_t i = 0; i < list->count; i++)
@@ -73,7 +73,7 @@ void mvf_tm_cost_c(mvf_tm_candidates *list, const mvf_tm_level *current,
 
 void mvf_tm_kernels_init(mvf_tm_kernels *kernels, mvf_cpu_level level)
 {
-    *kernels = (mvf_tm_kernels){mvf_tm_cost_c, mvf_tm_path_c, mvf_tm_median_c};
+    *kernels = (mvf_tm_kernels){cost_c, mvf_tm_path_c, mvf_tm_median_c};
     level = mvf_cpu_clamp_level(level);
 #if defined(__x86_64__)
     if (level >= MVF_CPU_AVX2)

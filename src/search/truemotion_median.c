@@ -9,7 +9,8 @@
 /* How far apart, |.|_1, vectors may be that are averaged. */
 #define MEAN_REACH 8
 
-const uint8_t mvf_tm_weights[256] = {
+/* 255 exp(-difference / 20). */
+static const uint8_t weights_of[256] = {
     255, 243, 231, 219, 209, 199, 189, 180, 171, 163, 155, 147, 140, 133, 127, 120, 115, 109,
     104, 99,  94,  89,  85,  81,  77,  73,  69,  66,  63,  60,  57,  54,  51,  49,  47,  44,
     42,  40,  38,  36,  35,  33,  31,  30,  28,  27,  26,  24,  23,  22,  21,  20,  19,  18,
@@ -57,7 +58,7 @@ static void weigh(int16_t *weights, int16_t *any, const mvf_tm_field *field, ptr
             const uint8_t *guide = own + dy * field->stride + dx;
             const uint8_t *visible = field->visible + at + dy * field->stride + dx;
             for (int32_t lane = 0; lane < MVF_TM_LANES; lane++) {
-                weights[lane] = mvf_tm_weights[abs(own[lane] - guide[lane])] & visible[lane];
+                weights[lane] = weights_of[abs(own[lane] - guide[lane])] & visible[lane];
                 any[lane] |= weights[lane];
             }
         }
@@ -106,7 +107,7 @@ static void mean_cell(const mvf_tm_workspace *work, const mvf_tm_field *field, p
             int32_t x = field->x[other] - own_x, y = field->y[other] - own_y;
             if (abs(x) + abs(y) > MEAN_REACH || !(field->visible[other] || other == at))
                 continue;
-            int32_t w = mvf_tm_weights[abs(guide - field->guide[other])];
+            int32_t w = weights_of[abs(guide - field->guide[other])];
             weight += w;
             sum_x += w * x;
             sum_y += w * y;

@@ -97,8 +97,6 @@ typedef struct mvf_tm_kernels {
 void mvf_tm_kernels_init(mvf_tm_kernels *kernels, mvf_cpu_level level);
 void mvf_tm_kernels_init_avx2(mvf_tm_kernels *kernels);
 
-void mvf_tm_cost_c(mvf_tm_candidates *list, const mvf_tm_level *current,
-                   const mvf_tm_level *reference, int32_t x, int32_t y, mvf_tm_pattern pattern);
 void mvf_tm_path_c(const mvf_tm_labels *cells, int16_t *sums, ptrdiff_t step, int32_t n,
                    int32_t penalty_max);
 void mvf_tm_median_c(int16_t *medians, const int16_t *values, ptrdiff_t stride, int32_t radius,
@@ -140,8 +138,6 @@ void mvf_tm_choose(const mvf_tm_workspace *work, mvf_tm_field *field, int32_t ro
 
 void mvf_tm_median(const mvf_tm_workspace *work, mvf_tm_field *field, int32_t radius);
 void mvf_tm_mean(const mvf_tm_workspace *work, mvf_tm_field *field);
-/* 255 exp(-difference / 20). */
-extern const uint8_t mvf_tm_weights[256];
 
 void mvf_tm_check(mvf_tm_field *forward, const mvf_tm_field *backward, const mvf_tm_level *level);
 /* Cost, confidence and flags of each cell of 4x4 px; the vectors are the mean's business. */

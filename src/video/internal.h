@@ -158,7 +158,6 @@ typedef struct mvf_packet_queue {
 } mvf_packet_queue;
 
 int mvf_packet_queue_init(mvf_packet_queue *queue, size_t limit_bytes);
-void mvf_packet_queue_clear(mvf_packet_queue *queue);
 void mvf_packet_queue_destroy(mvf_packet_queue *queue);
 
 /* Takes over what `packet` refers to; beyond the limit the oldest packets are dropped and counted.

@@ -66,7 +66,7 @@ AVPacket *mvf_packet_queue_pop(mvf_packet_queue *queue)
     return packet;
 }
 
-void mvf_packet_queue_clear(mvf_packet_queue *queue)
+static void clear(mvf_packet_queue *queue)
 {
     AVPacket *packet;
     while ((packet = mvf_packet_queue_pop(queue)))
@@ -75,6 +75,6 @@ void mvf_packet_queue_clear(mvf_packet_queue *queue)
 
 void mvf_packet_queue_destroy(mvf_packet_queue *queue)
 {
-    mvf_packet_queue_clear(queue);
+    clear(queue);
     pthread_mutex_destroy(&queue->mutex);
 }
