@@ -38,3 +38,11 @@ long_clip() {
 head_of() {
 	head -c $(($(wc -c < "$1") * $2 / 10)) "$1" > "$3"
 }
+
+# rotate IN DEGREES OUT: the same video, which players turn clockwise: by FFmpeg's way up to 5, and
+# that from 6 on.
+rotate() {
+	ff -i "$1" -c copy -metadata:s:v:0 "rotate=$2" "$3"
+	ffprobe -v error -show_entries stream_side_data=rotation -of csv=p=0 "$3" | grep -q 0 ||
+		ff -display_rotation $((-$2)) -i "$1" -c copy "$3"
+}

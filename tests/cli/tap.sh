@@ -172,6 +172,30 @@ probe_stream() {
 		head -n 1 | sed 's/,$//'
 }
 
+# wait_catching PID: until the process catches SIGINT and SIGTERM, or is gone.
+wait_catching() {
+	for wait_turn in $(seq 600); do
+		case $(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2> /dev/null) in
+		*[4567cdef]??[2367abef] | '') return ;;
+		esac
+		sleep 0.1
+	done
+}
+
+# wait_idle PID: until all threads of the process wait for something, five times in a row.
+wait_idle() {
+	wait_quiet=0
+	for wait_turn in $(seq 600); do
+		sleep 0.1
+		if cat /proc/$1/task/*/stat 2> /dev/null | sed 's/.*) //' | grep -qv '^S'; then
+			wait_quiet=0
+		else
+			wait_quiet=$((wait_quiet + 1))
+		fi
+		[ $wait_quiet -lt 5 ] || return
+	done
+}
+
 has_gpu() {
 	"$program" info | grep -q '^GPU [0-9]'
 }
