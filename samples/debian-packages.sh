@@ -9,7 +9,7 @@ libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
 libfreetype-dev libfontconfig-dev fonts-dejavu-core"
 test="$build git xz-utils ffmpeg clang clang-format libclang-rt-14-dev g++ binutils libcmocka-dev
 libavfilter-dev python3 python3-numpy valgrind locales zsh mandoc doxygen
-debhelper dpkg-dev lintian"
+debhelper dpkg-dev lintian slurm-wlm munge parallel python3-yaml"
 
 case ${1-} in
 build) wanted=$build ;;

@@ -18,6 +18,9 @@ samples_attach_side_data_LDADD = src/libmvfield-video.la src/libmvfield.la $(AVF
 endif
 endif
 
+EXTRA_DIST += samples/slurm/README.md samples/slurm/merge.sbatch samples/slurm/shard.sbatch \
+	samples/slurm/submit.sh
+
 EXTRA_DIST += samples/python/mvf.py samples/python/mvfield.py samples/python/plot_field.py
 
 EXTRA_DIST += doc/pictures/arrows.jpg doc/pictures/cost.jpg doc/pictures/difference.jpg \

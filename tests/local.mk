@@ -72,7 +72,7 @@ cli_tests = tests/cli/draw.tap tests/cli/report.tap tests/cli/codec.tap tests/cl
 	tests/cli/source.tap
 # What strangers send.
 cli_tests += tests/cli/hostile.tap tests/cli/live.tap
-cli_tests += tests/cli/batch.tap tests/cli/shard.tap
+cli_tests += tests/cli/batch.tap tests/cli/engines.tap tests/cli/shard.tap tests/cli/slurm.tap
 cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/readme.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
@@ -111,6 +111,8 @@ tests_unit_source_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(FFMPEG_CFLAGS)
 tests_unit_source_LDADD = $(video_unit_ldadd)
 endif
 endif
+
+EXTRA_DIST += tests/bench/stragglers.py
 
 # Run by hand: PERFORMANCE.md says how.
 check_PROGRAMS += tests/bench_formats
