@@ -19,7 +19,8 @@
 typedef struct part {
     const char *path;
     mvf_shard shard;
-    uint64_t n_bytes, fields_offset, index_offset, n_fields;
+    uint64_t n_bytes, header_bytes, fields_offset, index_offset, n_fields;
+    uint32_t header_crc;
 } part;
 
 typedef struct merge {
@@ -46,6 +47,16 @@ static mvf_status put(merge *m, const void *bytes, size_t n_bytes)
     return mvf_output_put(&m->output, bytes, n_bytes);
 }
 
+/* The file's header, with the text that follows it, into the buffer; its checksum. */
+static mvf_status read_header(merge *m, const mvf_file *file, uint32_t *crc)
+{
+    if (file->header_bytes > BUFFER_BYTES)
+        return mvf_file_damaged(file, 12, "the header is too large");
+    MVF_TRY(mvf_file_read_at(file, m->buffer, (size_t)file->header_bytes, 0));
+    *crc = mvf_checksum(0, m->buffer, (size_t)file->header_bytes);
+    return MVF_OK;
+}
+
 static mvf_status survey(merge *m, part *to, const char *path)
 {
     mvf_file file;
@@ -57,7 +68,11 @@ static mvf_status survey(merge *m, part *to, const char *path)
     if (status == MVF_OK) {
         *to = (part){.path = path, .shard = file.shard, .n_bytes = file.n_bytes};
         file.shard.settings = NULL;
+        to->header_bytes = file.header_bytes;
         to->fields_offset = file.fields_offset;
+        status = read_header(m, &file, &to->header_crc);
+    }
+    if (status == MVF_OK) {
         status = mvf_file_find_index(&file, &to->index_offset, &index);
         to->n_fields = status == MVF_OK ? index.n_bytes / MVF_INDEX_ENTRY_BYTES : 0;
         if (status == MVF_ERROR_DATA || (status == MVF_OK && to->index_offset < to->fields_offset))
@@ -85,6 +100,10 @@ static mvf_status check_kin(const merge *m, const part *other)
         return mvf_fail(m->logger, MVF_ERROR_ARGUMENT,
                         "%s and %s: were made in different ways: %s, and %s", first->path,
                         other->path, first->shard.settings, other->shard.settings);
+    if (first->header_crc != other->header_crc)
+        return mvf_fail(m->logger, MVF_ERROR_DATA,
+                        "%s and %s: have different headers, so one of them is damaged", first->path,
+                        other->path);
     if (first->shard.count != other->shard.count)
         return mvf_fail(m->logger, MVF_ERROR_ARGUMENT,
                         "%s and %s: are shards of different cuts: %d/%d and %d/%d", first->path,
@@ -146,21 +165,15 @@ static mvf_status open_part(const merge *m, const part *from, mvf_file *file)
     return MVF_OK;
 }
 
-/* The file's header, with the text that follows it. */
 static mvf_status copy_header(merge *m)
 {
     mvf_file file;
-    uint8_t size[4];
+    uint32_t crc = 0;
     mvf_status status = open_part(m, &m->parts[0], &file);
     if (status == MVF_OK)
-        status = mvf_file_read_at(&file, size, sizeof size, 12);
-    uint32_t n_bytes = status == MVF_OK ? mvf_get_le32(size) : 0;
-    if (n_bytes > BUFFER_BYTES)
-        status = mvf_file_damaged(&file, 12, "the header is too large");
+        status = read_header(m, &file, &crc);
     if (status == MVF_OK)
-        status = mvf_file_read_at(&file, m->buffer, n_bytes, 0);
-    if (status == MVF_OK)
-        status = put(m, m->buffer, n_bytes);
+        status = put(m, m->buffer, (size_t)file.header_bytes);
     mvf_file_close(&file);
     return status;
 }
@@ -185,8 +198,10 @@ static const char *walk_chunks(chunk_walk *walk, const uint8_t *bytes, size_t n)
             if (!walk->payload_left && walk->crc != walk->wanted_crc)
                 return "the checksum of a field is wrong";
         } else if (walk->padding_left) {
-            step = walk->padding_left < n ? (size_t)walk->padding_left : n;
-            walk->padding_left -= step;
+            step = 1;
+            walk->padding_left--;
+            if (*bytes)
+                return "there is something between two fields";
         } else {
             size_t missing = sizeof walk->header - walk->n_header;
             step = missing < n ? missing : n;

@@ -145,7 +145,7 @@ static mvf_status read_header(mvf_file *file)
         return mvf_file_damaged(file, 0, "the checksum of the header is wrong");
     file->version_major = mvf_get_le16(bytes + 8);
     file->version_minor = mvf_get_le16(bytes + 10);
-    file->fields_offset = mvf_get_le32(bytes + 12);
+    file->header_bytes = file->fields_offset = mvf_get_le32(bytes + 12);
     file->rotation = (int32_t)mvf_get_le32(bytes + 16);
     file->frame_rate.num = (int32_t)mvf_get_le32(bytes + 20);
     file->frame_rate.den = (int32_t)mvf_get_le32(bytes + 24);

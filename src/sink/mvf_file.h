@@ -61,6 +61,7 @@ typedef struct mvf_file {
     uint64_t n_bytes;
     int32_t version_major, version_minor, rotation;
     mvf_rational frame_rate;
+    uint64_t header_bytes;
     /* Where the first field's chunk is. */
     uint64_t fields_offset;
     /* count is 0: it is no shard. The settings are freed by mvf_file_close(). */
