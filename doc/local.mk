@@ -7,7 +7,7 @@ manual = doc/manual/libmvfield.md doc/manual/man.awk doc/manual/mvfield.md \
 	doc/manual/mvfield-report.md doc/manual/mvfield-stats.md
 EXTRA_DIST += $(manual)
 dist_doc_DATA = doc/formats.md doc/mvf-format.md
-EXTRA_DIST += doc/gallery.md
+EXTRA_DIST += doc/gallery.md doc/scale-out.md
 man_awk = $(top_srcdir)/doc/manual/man.awk
 make_man = $(AWK) -v version='$(PACKAGE_STRING)'
 

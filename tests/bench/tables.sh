@@ -37,6 +37,7 @@ work	How much work
 fast	How fast
 smooth	Smooth fields of blocks
 formats	Formats
+hours	Many hours
 drawing	Drawing
 overlay	The whole overlay
 END
@@ -183,6 +184,28 @@ run_formats() {
 		set -- $format
 		(cd "$work" && "$top_builddir/tests/bench_formats" "$1" "${2-0}" fields.mvf)
 	done
+}
+
+# A long clip whole and in eight shards: processor seconds of each, and whether the bytes are the same.
+run_hours() {
+	has_python || return 0
+	ffmpeg -nostdin -v error -stream_loop 23 -i "$clip" -map 0:v:0 -c copy "$work/loop.mp4"
+	processor() {
+		"$python" "$top_srcdir/tests/cli/measure.py" "$program" "$@" --quiet | cut -d ' ' -f 4
+	}
+	shards=0
+	set -- "$work/loop.mp4" --backend cpu --threads 1 --compress 1
+	whole=$(processor extract "$@" -o "$work/all.mvf")
+	for i in 0 1 2 3 4 5 6 7; do
+		shards="$shards + $(processor extract "$@" --shard $i/8 -o "$work/part-$i.mvf")"
+	done
+	merge=$(processor merge "$work"/part-?.mvf -o "$work/merged.mvf")
+	cmp "$work/all.mvf" "$work/merged.mvf"
+	n_bytes=$(wc -c < "$work/merged.mvf")
+	awk "BEGIN { whole = $whole; shards = $shards; printf \
+		\"whole %.2f s, 8 shards %.2f s (%+.1f %%); merged %.1f MB in %.2f s: the same bytes\\n\", \
+		whole, shards, 100 * (shards / whole - 1), $n_bytes / 1e6, $merge }"
+	"$python" "$top_srcdir/tests/bench/stragglers.py"
 }
 
 run_drawing() {
