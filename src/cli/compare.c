@@ -82,6 +82,7 @@ static mvf_status take_field(compare_run *run, side *s, int64_t index, mvf_frame
     if (status != MVF_ERROR_DATA)
         return status;
     run->n_damaged++;
+    message_forget_errors();
     return MVF_OK;
 }
 
@@ -114,15 +115,19 @@ static void add_still(compare_run *run, const mvf_picture *current, const mvf_pi
 
 /* Only the frame before is at hand; a codec does not tell its reference, so that one stands for it.
  */
-static void add_predictions(compare_run *run, mvf_frame *frame, int64_t index)
+static mvf_status add_predictions(compare_run *run, mvf_frame *frame, int64_t index)
 {
     mvf_picture current, reference;
     int32_t width, height, depth, w, h, d;
-    if (!run->previous || run->previous_index != index - 1 ||
-        mvf_frame_get_picture(frame, &current, &width, &height, &depth) != MVF_OK ||
-        mvf_frame_get_picture(run->previous, &reference, &w, &h, &d) != MVF_OK || w != width ||
-        h != height || d != depth)
-        return;
+    if (!run->previous || run->previous_index != index - 1)
+        return MVF_OK;
+    mvf_status status = mvf_frame_get_picture(frame, &current, &width, &height, &depth);
+    if (status == MVF_OK)
+        status = mvf_frame_get_picture(run->previous, &reference, &w, &h, &d);
+    if (status == MVF_ERROR_MEMORY)
+        return status;
+    if (status != MVF_OK || w != width || h != height || d != depth)
+        return MVF_OK;
     run->bit_depth = depth;
     for (int i = 0; i < 2; i++) {
         side *s = &run->sides[i];
@@ -132,6 +137,7 @@ static void add_predictions(compare_run *run, mvf_frame *frame, int64_t index)
     if (run->sides[0].field->width == width && run->sides[0].field->height == height &&
         run->sides[0].field->bit_depth == depth)
         add_still(run, &current, &reference, run->sides[0].field);
+    return MVF_OK;
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -190,8 +196,8 @@ static mvf_status compare_frame(compare_run *run, int64_t index, mvf_frame *fram
     const mvf_field *a = run->sides[0].field, *b = run->sides[1].field;
     if (a && b && a->n_blocks && b->n_blocks) {
         if (frame)
-            add_predictions(run, frame, index);
-        return add_frame(run, index);
+            status = add_predictions(run, frame, index);
+        return status == MVF_OK ? add_frame(run, index) : status;
     }
     run->n_without++;
     return MVF_OK;
@@ -204,7 +210,7 @@ static mvf_status consume(void *opaque, mvf_frame *frame, const mvf_field *field
     mvf_frame_free(&run->previous);
     run->previous = mvf_frame_ref(frame);
     run->previous_index = field->frame;
-    return status;
+    return status == MVF_OK && !run->previous ? MVF_ERROR_MEMORY : status;
 }
 
 /* Frames of the video for fields that are in files. */
@@ -237,6 +243,7 @@ static mvf_status walk_files(compare_run *run)
         status = run_interrupted(NULL) ? MVF_ERROR_INTERRUPTED : mvf_reader_next(reader, &field);
         if (status == MVF_ERROR_DATA) {
             run->n_damaged++;
+            message_forget_errors();
             status = MVF_OK;
         } else if (status == MVF_OK) {
             int64_t index = field->frame;

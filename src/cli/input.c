@@ -38,6 +38,7 @@ static mvf_status read_fields(cli_input *input, const cli_options *options, run_
             run_interrupted(NULL) ? MVF_ERROR_INTERRUPTED : mvf_reader_next(input->reader, &field);
         if (status == MVF_ERROR_DATA) {
             input->n_damaged++;
+            message_forget_errors();
             continue;
         }
         if (status != MVF_OK)

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "cli/progress.h"
@@ -10,6 +11,8 @@
 #define LINE_BYTES 2048
 
 static mvf_log_level highest_level = MVF_LOG_INFO;
+/* Whether a line has said what failed. */
+static atomic_int is_explained;
 
 void message_set_level(mvf_log_level level)
 {
@@ -22,6 +25,8 @@ static void print_line(void *opaque, mvf_log_level level, const char *line)
     (void)opaque;
     if (level > highest_level)
         return;
+    if (level == MVF_LOG_ERROR)
+        is_explained = 1;
     snprintf(text, sizeof text, "%s", line);
     /* Names from anywhere are in it, which neither break the line nor speak to the terminal. */
     for (char *c = text; *c; c++)
@@ -51,14 +56,19 @@ void message_print(mvf_log_level level, const char *format, ...)
     print_line(NULL, level, line);
 }
 
+void message_forget_errors(void)
+{
+    is_explained = 0;
+}
+
 int message_exit_status(mvf_status status)
 {
-    if (status == MVF_ERROR_ARGUMENT)
-        return EXIT_USAGE;
-    /* The libraries name the causes that they know; these two say all by themselves. */
-    if (status == MVF_ERROR_MEMORY || status == MVF_ERROR_INTERNAL)
-        message_print(MVF_LOG_ERROR, "%s", mvf_status_string(status));
     if (status == MVF_ERROR_INTERRUPTED)
         message_print(MVF_LOG_ERROR, "interrupted before there was any output");
-    return status == MVF_ERROR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
+    /* The libraries name the causes that they know. */
+    else if (!is_explained)
+        message_print(MVF_LOG_ERROR, "%s", mvf_status_string(status));
+    if (status == MVF_ERROR_INTERRUPTED)
+        return EXIT_INTERRUPTED;
+    return status == MVF_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }

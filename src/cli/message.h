@@ -26,7 +26,11 @@ mvf_logger message_logger(void);
 void message_print(mvf_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The exit status for a library call that failed with `status`. */
+/* Takes it that the errors said so far were survived. */
+void message_forget_errors(void);
+
+/* The exit status for a library call that failed with `status`; says so unless a line has told why
+ * already. */
 int message_exit_status(mvf_status status);
 
 #endif

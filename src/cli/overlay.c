@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -30,6 +29,8 @@ static mvf_status read_against(overlay_run *run, int64_t frame, mvf_field **fiel
     if (mvf_reader_seek(run->reader, frame) != MVF_OK)
         return MVF_OK;
     mvf_status status = mvf_reader_next(run->reader, field);
+    if (status == MVF_ERROR_DATA)
+        message_forget_errors();
     return status == MVF_EOF || status == MVF_ERROR_DATA ? MVF_OK : status;
 }
 
@@ -47,6 +48,7 @@ static mvf_status draw_field(void *opaque, mvf_frame *frame, const mvf_field *fi
     const mvf_field *second = run->is_swapped ? field : other;
     if (status == MVF_OK)
         status = mvf_overlay_write(run->overlay, frame, first, second);
+    run->has_frames |= status == MVF_OK;
     if (status == MVF_OK && run->watch)
         run->watch(run->watch_opaque, frame, first);
     mvf_field_free(&other);
@@ -132,7 +134,7 @@ mvf_status overlay_draw(overlay_run *run)
 
 int overlay_finish(overlay_run *run, mvf_status status)
 {
-    int interrupted = status == MVF_ERROR_INTERRUPTED && run->overlay;
+    int interrupted = status == MVF_ERROR_INTERRUPTED && run->has_frames;
     if (status == MVF_OK || interrupted) {
         mvf_status closed = mvf_overlay_close(&run->overlay);
         status = closed == MVF_OK ? status : closed;
@@ -192,8 +194,6 @@ int command_overlay(const cli_options *options)
                                      "into a player, or give --play");
         return EXIT_USAGE;
     }
-    /* A closed pipe is an error of writing, which is reported. */
-    signal(SIGPIPE, SIG_IGN);
     if (options->play && (player = start_player()) < 0) {
         message_print(MVF_LOG_ERROR, "--play: the player cannot be started");
         return EXIT_FAILED;

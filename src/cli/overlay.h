@@ -18,6 +18,8 @@ typedef struct overlay_run {
      */
     mvf_reader *reader;
     int with_codec, is_swapped;
+    /* Whether one has been written. */
+    int has_frames;
     /* Called after each frame, if there is one. */
     void (*watch)(void *opaque, const mvf_frame *frame, const mvf_field *field);
     void *watch_opaque;

@@ -328,16 +328,20 @@ int command_report(const cli_options *options)
     run.overlay.watch = note_frame;
     run.overlay.watch_opaque = &run;
     mvf_status status = prepare(&run);
-    int exit_status = message_exit_status(status);
-    if (status == MVF_OK) {
+    int exit_status;
+    if (status != MVF_OK) {
+        exit_status = message_exit_status(status);
+    } else {
         status = draw_video(&run);
         if (status == MVF_OK && run.failed)
             status = MVF_ERROR_MEMORY;
         exit_status = overlay_finish(&run.overlay, status);
     }
-    if (status == MVF_OK || status == MVF_ERROR_INTERRUPTED) {
-        mvf_status written = run.n_frames ? write_page(&run) : MVF_ERROR_DATA;
-        exit_status = written == MVF_OK ? exit_status : EXIT_FAILED;
+    int is_drawn = exit_status == EXIT_ALL_FRAMES || exit_status == EXIT_DAMAGED ||
+                   exit_status == EXIT_INTERRUPTED;
+    if (is_drawn && run.n_frames) {
+        mvf_status written = write_page(&run);
+        exit_status = written == MVF_OK ? exit_status : message_exit_status(written);
     }
     close_report(&run);
     return exit_status;

@@ -24,6 +24,9 @@ void run_catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    /* A closed pipe and a file that may not grow are errors of writing, which are reported. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 int run_interrupted(void *opaque)
@@ -54,6 +57,7 @@ typedef struct run_frame {
     mvf_frame *frame;
     mvf_picture picture;
     int32_t width, height, bit_depth;
+    struct run_frame *next;
 } run_frame;
 
 typedef struct run_state {
@@ -68,6 +72,9 @@ typedef struct run_state {
     run_frame *previous, *current;
     /* Each field is handed on before the next frame is waited for. */
     int is_live;
+    /* Those of the fields in flight, oldest first: a search that fails does not give its own back.
+     */
+    run_frame *oldest, **end;
     int64_t n_done;
 } run_state;
 
@@ -114,14 +121,22 @@ mvf_status run_finish_field(const cli_options *options, mvf_field *field)
     return status;
 }
 
+static run_frame *take_oldest(run_state *state)
+{
+    run_frame *frame = state->oldest;
+    state->oldest = frame->next;
+    if (!state->oldest)
+        state->end = &state->oldest;
+    return frame;
+}
+
 /* Hands on the fields that are ready; once flushed, all of them. */
 static mvf_status deliver(run_state *state)
 {
     mvf_field *field;
     mvf_status status;
     while ((status = mvf_searcher_receive(state->searcher, &field)) == MVF_OK) {
-        run_frame *frame = field->opaque;
-        field->opaque = NULL;
+        run_frame *frame = take_oldest(state);
         if (mvf_frame_is_damaged(frame->frame))
             field->flags |= MVF_FIELD_DAMAGED;
         if (mvf_frame_is_key(frame->frame))
@@ -166,13 +181,14 @@ static mvf_status fit_searcher(run_state *state, const run_frame *frame)
     return status;
 }
 
-/* A second owner of the frame's samples, which travels with its field. */
+/* A second owner of the frame's samples, which waits for its field. */
 static run_frame *share_frame(const run_frame *frame)
 {
     run_frame *copy = malloc(sizeof *copy);
     if (!copy)
         return NULL;
     *copy = *frame;
+    copy->next = NULL;
     copy->frame = mvf_frame_ref(frame->frame);
     if (!copy->frame) {
         free(copy);
@@ -182,8 +198,7 @@ static run_frame *share_frame(const run_frame *frame)
 }
 
 /* Submits the current frame, with the codec's vectors as hints where the method wants them. */
-static mvf_status submit_pair(run_state *state, const mvf_picture *references, size_t n_references,
-                              run_frame *travelling)
+static mvf_status submit_pair(run_state *state, const mvf_picture *references, size_t n_references)
 {
     const run_frame *current = state->current;
     mvf_logger logger = message_logger();
@@ -196,7 +211,7 @@ static mvf_status submit_pair(run_state *state, const mvf_picture *references, s
                                   current->picture.frame, references, n_references, &logger);
     while (status == MVF_OK) {
         status = mvf_searcher_submit_guided(state->searcher, &current->picture, references,
-                                            n_references, &guides, travelling);
+                                            n_references, &guides, NULL);
         if (status != MVF_AGAIN)
             break;
         status = deliver(state);
@@ -217,14 +232,16 @@ static mvf_status submit(run_state *state, const run_frame *next)
     mvf_status status = fit_searcher(state, current);
     if (status != MVF_OK)
         return status;
-    run_frame *travelling = share_frame(current);
-    if (!travelling)
+    run_frame *waiting = share_frame(current);
+    if (!waiting)
         return MVF_ERROR_MEMORY;
-    status = submit_pair(state, references, n_references, travelling);
+    status = submit_pair(state, references, n_references);
     if (status != MVF_OK) {
-        free_frame(travelling);
+        free_frame(waiting);
         return status;
     }
+    *state->end = waiting;
+    state->end = &waiting->next;
     return state->is_live ? drain(state) : deliver(state);
 }
 
@@ -310,6 +327,7 @@ static mvf_status run_search(mvf_source *source, const cli_options *options, run
     run_state state = {
         .options = options, .consume = consume, .opaque = opaque, .search = options->search};
     state.is_live = mvf_source_get_info(source)->is_live;
+    state.end = &state.oldest;
     progress_start(options->progress, expected_frames(source, options));
     mvf_status status = read_all(source, &state);
     /* What was submitted before a signal still belongs to the output. */
@@ -320,16 +338,9 @@ static mvf_status run_search(mvf_source *source, const cli_options *options, run
     progress_clear();
     free_frame(state.previous);
     free_frame(state.current);
-    /* After an error, fields in flight still carry their frames. */
-    if (state.searcher && status != MVF_OK) {
-        mvf_field *field;
-        mvf_searcher_flush(state.searcher);
-        while (mvf_searcher_receive(state.searcher, &field) == MVF_OK) {
-            free_frame(field->opaque);
-            mvf_field_free(&field);
-        }
-    }
     mvf_searcher_close(&state.searcher);
+    while (state.oldest)
+        free_frame(take_oldest(&state));
     return status;
 }
 

@@ -14,7 +14,8 @@
  */
 typedef mvf_status (*run_consumer)(void *opaque, mvf_frame *frame, const mvf_field *field);
 
-/* Makes SIGINT and SIGTERM end runs and reads in good order. */
+/* Makes SIGINT and SIGTERM end runs and reads in good order, and what cannot be written an error
+ * instead of a signal. */
 void run_catch_signals(void);
 int run_interrupted(void *opaque);
 

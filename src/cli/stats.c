@@ -82,16 +82,17 @@ static int is_duplicate(const mvf_field *field, const frame_stats *frame)
            frame->sums.n_still == frame->sums.n_vectors && frame->sums.n_vectors;
 }
 
-static void measure(stats_run *run, const mvf_field *field, frame_stats *frame)
+static mvf_status measure(stats_run *run, const mvf_field *field, frame_stats *frame)
 {
     double area = (double)field->width * field->height;
     mvf_field_measure(field, &frame->sums);
-    mvf_field_estimate_global(field, 0, &frame->global);
+    mvf_status status = mvf_field_estimate_global(field, 0, &frame->global);
     if (frame->sums.area_px)
         frame->cost_px = (double)frame->sums.cost / (double)frame->sums.area_px;
     frame->coverage = area > 0 ? (double)frame->sums.area_px / area : 0;
     frame->is_cut = scene_begins(&run->scene, field, frame->cost_px, frame->coverage);
     frame->is_duplicate = is_duplicate(field, frame);
+    return status;
 }
 
 static void add_field(stats_run *run, const mvf_field *field, const frame_stats *frame)
@@ -146,7 +147,9 @@ static mvf_status take_field(void *opaque, mvf_frame *video_frame, const mvf_fie
     (void)video_frame;
     run->n_frames++;
     if (field->n_blocks || (field->source == MVF_VECTORS_CODEC && field->type != MVF_PICTURE_I)) {
-        measure(run, field, &frame);
+        mvf_status status = measure(run, field, &frame);
+        if (status != MVF_OK)
+            return status;
         if ((frame.is_cut && !append(&run->cuts, field->frame)) ||
             (frame.is_duplicate && !append(&run->duplicates, field->frame)))
             return MVF_ERROR_MEMORY;

@@ -347,7 +347,8 @@ MVF_API void mvf_guides_from_field(const mvf_field *field, int8_t dir, const mvf
 /*
  * Takes the next field, in the order of submission, and hands its ownership to the caller. Waits
  * for the search when max_in_flight submissions are pending or after a flush; else returns
- * MVF_AGAIN while the oldest is not finished. MVF_EOF: flushed, and nothing is left.
+ * MVF_AGAIN while the oldest is not finished. MVF_EOF: flushed, and nothing is left. Any other
+ * error: that submission has failed and is gone, and its `opaque` does not come back.
  */
 MVF_API mvf_status mvf_searcher_receive(mvf_searcher *searcher, mvf_field **field);
 
