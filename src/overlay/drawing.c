@@ -78,16 +78,18 @@ static void forget_legend(mvf_drawing *drawing)
     drawing->legend_sprite = NULL;
 }
 
-int mvf_drawing_has_text(mvf_drawing *drawing, const mvf_canvas *canvas)
+mvf_status mvf_drawing_find_text(mvf_drawing *drawing, const mvf_canvas *canvas, int *has_text)
 {
     int32_t size_px = text_size(canvas);
     if (drawing->text_height != size_px) {
         mvf_text_close(&drawing->text);
         forget_legend(drawing);
-        mvf_text_open(&drawing->text, size_px);
+        if (mvf_text_open(&drawing->text, size_px) == MVF_ERROR_MEMORY)
+            return MVF_ERROR_MEMORY;
         drawing->text_height = size_px;
     }
-    return drawing->text != NULL;
+    *has_text = drawing->text != NULL;
+    return MVF_OK;
 }
 
 static void describe(const mvf_caption *caption, char *words, size_t size)
@@ -161,7 +163,9 @@ mvf_status mvf_drawing_annotate(mvf_drawing *drawing, const mvf_canvas *canvas,
                                 const mvf_caption *caption)
 {
     const mvf_drawing_style *style = &drawing->style;
-    int has_text = (style->caption || style->legend) && mvf_drawing_has_text(drawing, canvas);
+    int has_text = 0;
+    if (style->caption || style->legend)
+        MVF_TRY(mvf_drawing_find_text(drawing, canvas, &has_text));
     if (style->caption && has_text)
         MVF_TRY(draw_caption(drawing, canvas, caption));
     return style->legend ? draw_legend(drawing, canvas) : MVF_OK;

@@ -46,8 +46,8 @@ typedef struct mvf_drawing {
 mvf_status mvf_drawing_draw(mvf_drawing *drawing, const mvf_canvas *canvas, const mvf_field *field,
                             const mvf_field *against);
 
-/* Whether legends and captions can have words here. */
-int mvf_drawing_has_text(mvf_drawing *drawing, const mvf_canvas *canvas);
+/* Whether legends and captions can have words here. MVF_ERROR_MEMORY. */
+mvf_status mvf_drawing_find_text(mvf_drawing *drawing, const mvf_canvas *canvas, int *has_text);
 
 typedef struct mvf_caption {
     int64_t frame;

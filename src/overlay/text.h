@@ -10,7 +10,8 @@
 
 typedef struct mvf_text mvf_text;
 
-/* Letters of about this height in px. MVF_ERROR_UNSUPPORTED: this build or machine has no font. */
+/* Letters of about this height in px. MVF_ERROR_UNSUPPORTED: this build or machine has no font;
+ * MVF_ERROR_MEMORY. */
 mvf_status mvf_text_open(mvf_text **text, int32_t size_px);
 void mvf_text_close(mvf_text **text);
 

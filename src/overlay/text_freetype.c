@@ -13,11 +13,12 @@ struct mvf_text {
     FT_Face face;
 };
 
-/* The file of the font, or NULL; free() it. A configuration of our own: the process's shared one
- * may be in use by other threads. */
-static char *find_font(void)
+/* The file of the font; free() it. A configuration of our own: the process's shared one may be in
+ * use by other threads. */
+static mvf_status find_font(char **path)
 {
-    char *path = NULL;
+    mvf_status status = MVF_ERROR_UNSUPPORTED;
+    *path = NULL;
     FcResult result;
     FcConfig *config = FcInitLoadConfigAndFonts();
     FcPattern *wanted = config ? FcNameParse((const FcChar8 *)"sans:scalable=true") : NULL;
@@ -26,15 +27,29 @@ static char *find_font(void)
         FcDefaultSubstitute(wanted);
         FcPattern *found = FcFontMatch(config, wanted, &result);
         FcChar8 *file;
-        if (found && FcPatternGetString(found, FC_FILE, 0, &file) == FcResultMatch)
-            path = mvf_strdup((const char *)file);
+        if (found && FcPatternGetString(found, FC_FILE, 0, &file) == FcResultMatch) {
+            *path = mvf_strdup((const char *)file);
+            status = *path ? MVF_OK : MVF_ERROR_MEMORY;
+        }
         if (found)
             FcPatternDestroy(found);
         FcPatternDestroy(wanted);
     }
     if (config)
         FcConfigDestroy(config);
-    return path;
+    return status;
+}
+
+static mvf_status load_font(mvf_text *text, const char *path, int32_t size_px)
+{
+    FT_Error error = FT_Init_FreeType(&text->library);
+    if (!error)
+        error = FT_New_Face(text->library, path, 0, &text->face);
+    if (!error)
+        error = FT_Set_Pixel_Sizes(text->face, 0, (FT_UInt)size_px);
+    if (FT_ERROR_BASE(error) == FT_Err_Out_Of_Memory)
+        return MVF_ERROR_MEMORY;
+    return error ? MVF_ERROR_UNSUPPORTED : MVF_OK;
 }
 
 mvf_status mvf_text_open(mvf_text **text, int32_t size_px)
@@ -43,15 +58,15 @@ mvf_status mvf_text_open(mvf_text **text, int32_t size_px)
     mvf_text *opened = mvf_alloc_array(1, sizeof *opened);
     if (!opened)
         return MVF_ERROR_MEMORY;
-    char *path = find_font();
-    int failed = !path || FT_Init_FreeType(&opened->library) ||
-                 FT_New_Face(opened->library, path, 0, &opened->face) ||
-                 FT_Set_Pixel_Sizes(opened->face, 0, (FT_UInt)size_px);
+    char *path;
+    mvf_status status = find_font(&path);
+    if (status == MVF_OK)
+        status = load_font(opened, path, size_px);
     free(path);
-    if (failed)
+    if (status != MVF_OK)
         mvf_text_close(&opened);
     *text = opened;
-    return failed ? MVF_ERROR_UNSUPPORTED : MVF_OK;
+    return status;
 }
 
 void mvf_text_close(mvf_text **text)

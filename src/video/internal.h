@@ -206,6 +206,8 @@ struct mvf_source {
     atomic_int at_end;
     atomic_int interrupted;
     atomic_int timed_out;
+    /* Set by the decoder's threads. */
+    atomic_int out_of_memory;
 };
 
 /* The input's next wait begins. */

@@ -66,7 +66,8 @@ static mvf_status fail_open(mvf_source *source, int error)
     if (error == AVERROR(ENOMEM) && source->input.is_regular)
         return mvf_fail(logger, MVF_ERROR_DATA, "%s: its header asks for more memory than there is",
                         source->name);
-    if (error == AVERROR_EOF || (source->input.io && avio_size(source->input.io) == 0))
+    if (error == AVERROR_EOF ||
+        (status == MVF_ERROR_DATA && source->input.io && avio_size(source->input.io) == 0))
         return mvf_fail(logger, MVF_ERROR_DATA, "%s: is empty; a video file is needed",
                         source->name);
     if (status == MVF_ERROR_DATA && mvf_input_is_cut(source->input.io, "mp4"))
@@ -299,6 +300,29 @@ static void fill_info(mvf_source *source)
     };
 }
 
+/* Decoders that get no memory for a picture may show another one instead and say nothing. */
+static int get_picture_memory(AVCodecContext *codec, AVFrame *frame, int flags)
+{
+    mvf_source *source = codec->opaque;
+    int error = avcodec_default_get_buffer2(codec, frame, flags);
+    if (error == AVERROR(ENOMEM))
+        source->out_of_memory = 1;
+    return error;
+}
+
+static void watch_memory(mvf_source *source)
+{
+    source->codec->opaque = source;
+    source->codec->get_buffer2 = get_picture_memory;
+#if LIBAVCODEC_VERSION_MAJOR < 60
+    /* Deprecated, yet without it frame threads wait for each other. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    source->codec->thread_safe_callbacks = 1;
+#pragma GCC diagnostic pop
+#endif
+}
+
 static int open_codec(mvf_source *source, const AVCodec *decoder)
 {
     source->codec = avcodec_alloc_context3(decoder);
@@ -313,6 +337,7 @@ static int open_codec(mvf_source *source, const AVCodec *decoder)
     if ((int64_t)source->codec->width * source->codec->height > source->options.max_pixels)
         source->codec->width = source->codec->height = 0;
     source->codec->thread_count = source->options.threads;
+    watch_memory(source);
     /* Frame threads hold frames back. Besides, H.264 frames come out of them while another thread
      * still decodes them, and then lack some of their vectors. */
     if (source->is_remote || source->options.codec_vectors)

@@ -40,6 +40,8 @@ static int64_t seek_bytes(void *opaque, int64_t offset, int whence)
     if (whence & AVSEEK_SIZE)
         return fstat(output->fd, &status) ? AVERROR(errno) : (int64_t)status.st_size;
     off_t position = lseek(output->fd, (off_t)offset, whence & ~AVSEEK_FORCE);
+    if (position < 0 && output->part_path)
+        output->seek_error = AVERROR(errno);
     return position < 0 ? AVERROR(errno) : (int64_t)position;
 }
 
@@ -119,6 +121,7 @@ static int close_file(mvf_media_output *output)
 int mvf_media_output_commit(mvf_media_output *output)
 {
     int error = close_file(output);
+    error = error ? error : output->seek_error;
     if (!output->part_path)
         return error;
     if (!error && rename(output->part_path, output->path))

@@ -654,15 +654,19 @@ static mvf_status check_fields(const mvf_overlay *overlay, const AVFrame *frame,
                     wrong->height, frame->width, frame->height);
 }
 
-static void warn_of_words(mvf_overlay *overlay, const AVFrame *frame)
+static mvf_status warn_of_words(mvf_overlay *overlay, const AVFrame *frame)
 {
     mvf_canvas canvas = {.width = frame->width, .height = frame->height};
-    if ((overlay->options.caption || overlay->options.legend) &&
-        !mvf_drawing_has_text(&overlay->painter.drawing, &canvas))
+    int has_text = 0;
+    if (!overlay->options.caption && !overlay->options.legend)
+        return MVF_OK;
+    MVF_TRY(mvf_drawing_find_text(&overlay->painter.drawing, &canvas, &has_text));
+    if (!has_text)
         mvf_log(&overlay->logger, MVF_LOG_WARNING,
                 "%s: there are no words on the picture: no font is found, or this build has no "
                 "FreeType and fontconfig",
                 overlay->name);
+    return MVF_OK;
 }
 
 mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame, const mvf_field *field,
@@ -674,7 +678,7 @@ mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame, const mvf_f
     if (!overlay->encoder.codec) {
         MVF_TRY(start(overlay, frame));
         mvf_painter_size(&overlay->painter, av->width, av->height, overlay->first_size);
-        warn_of_words(overlay, av);
+        MVF_TRY(warn_of_words(overlay, av));
     }
     mvf_painter_size(&overlay->painter, av->width, av->height, size);
     if ((size[0] != overlay->first_size[0] || size[1] != overlay->first_size[1]) &&

@@ -123,12 +123,16 @@ static int read_packet(void *context, AVPacket *packet)
 
 static int send_packet(void *context, const AVPacket *packet)
 {
-    return avcodec_send_packet(((mvf_source *)context)->codec, packet);
+    mvf_source *source = context;
+    int error = avcodec_send_packet(source->codec, packet);
+    return source->out_of_memory ? AVERROR(ENOMEM) : error;
 }
 
 static int receive_frame(void *context, AVFrame *frame)
 {
-    return avcodec_receive_frame(((mvf_source *)context)->codec, frame);
+    mvf_source *source = context;
+    int error = avcodec_receive_frame(source->codec, frame);
+    return source->out_of_memory ? AVERROR(ENOMEM) : error;
 }
 
 static mvf_status open_source(mvf_source *source, const char *url)

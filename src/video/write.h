@@ -15,6 +15,8 @@ typedef struct mvf_media_output {
     char *path, *part_path;
     int fd;
     AVIOContext *io;
+    /* An AVERROR code once a file could not be sought in, which muxers do not look at; else 0. */
+    int seek_error;
 } mvf_media_output;
 
 /* "-" is standard output, which is not renamed. Returns a status without a message; *error is an
