@@ -9,6 +9,12 @@ size_t mvf_grid_cells(const mvf_grid *grid)
     return grid->cols > 0 && grid->rows > 0 ? (size_t)grid->cols * (size_t)grid->rows : 0;
 }
 
+/* Steps that cover [0, size): as many as there are block origins. */
+static int32_t count_steps(int32_t size, int32_t step)
+{
+    return size / step + (size % step != 0);
+}
+
 static const char *find_grid_fault(const mvf_field *field, char *text, size_t size)
 {
     const mvf_grid *grid = &field->grid;
@@ -21,6 +27,12 @@ static const char *find_grid_fault(const mvf_field *field, char *text, size_t si
                  "its grid has %" PRId32 " x %" PRId32 " blocks of %" PRId32 " x %" PRId32
                  " px, %" PRId32 " x %" PRId32 " px apart",
                  grid->cols, grid->rows, grid->block_w, grid->block_h, grid->step_x, grid->step_y);
+    else if (grid->cols != count_steps(field->width, grid->step_x) ||
+             grid->rows != count_steps(field->height, grid->step_y))
+        snprintf(text, size,
+                 "its grid of %" PRId32 " x %" PRId32 " blocks, %" PRId32 " x %" PRId32
+                 " px apart, does not belong to %" PRId32 " x %" PRId32 " px",
+                 grid->cols, grid->rows, grid->step_x, grid->step_y, field->width, field->height);
     else if (field->n_blocks % mvf_grid_cells(grid))
         snprintf(text, size, "it has %zu blocks on a grid of %" PRId32 " x %" PRId32,
                  field->n_blocks, grid->cols, grid->rows);

@@ -34,8 +34,9 @@ static mvf_status open_named(mvf_output *output, int overwrite)
     /* A device or a pipe cannot be renamed over: it is written in place. */
     if (exists && !S_ISREG(existing.st_mode))
         output->file = fopen(output->path, "wbe");
-    else if ((file = mvf_part_file_create(output->path, &output->part_path)) >= 0)
-        output->file = fdopen(file, "w+b");
+    else if ((file = mvf_part_file_create(output->path, &output->part_path)) >= 0 &&
+             !(output->file = fdopen(file, "w+b")))
+        close(file);
     if (!output->file)
         return mvf_fail(output->logger, MVF_ERROR_IO, "%s: cannot be written: %s", output->path,
                         strerror(errno));
