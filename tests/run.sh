@@ -90,6 +90,8 @@ step "autoreconf"
 one autoreconf autoreconf -fi || true
 suite gcc --enable-werror CC=gcc
 if [ $quick = no ]; then
+	# Those of the suite before are enough.
+	export MVF_FAULTS=no
 	suite clang --enable-werror --with-cuda=no CC=clang
 	export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1
 	suite sanitizers --with-cuda=no --disable-shared CC=clang \
