@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -38,7 +39,10 @@ static int is_help(const char *word)
 static const command_entry *find_command(const char *name)
 {
     const command_entry *found = command_find(name);
-    if (!found)
+    if (!found && !access(name, F_OK))
+        message_print(MVF_LOG_ERROR,
+                      "%s: a command goes before it, as in mvfield extract %s -o OUT", name, name);
+    else if (!found)
         message_print(MVF_LOG_ERROR, "%s: there is no such command (mvfield --help lists them)",
                       name);
     return found;

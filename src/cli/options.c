@@ -954,8 +954,9 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
         } else if (options->input && command == COMMAND_COMPARE && !options->second_input) {
             options->second_input = argv[i];
         } else if (options->input) {
-            return usage_error("%s: only one input is taken, and %s is given already", argv[i],
-                               options->input);
+            return usage_error("%s: only one input is taken, and %s is given already%s", argv[i],
+                               options->input,
+                               command & WRITES ? "; what to make goes after -o" : "");
         } else {
             options->input = argv[i];
         }
