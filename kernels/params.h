@@ -14,6 +14,8 @@
 
 /* Pairs of planes that one launch can answer. */
 #define MVF_CUDA_BATCH 32
+/* The same of true motion. */
+#define MVF_TM_BATCH 8
 
 /* Threads of a block, by kernel. */
 #define MVF_PAD_THREADS 128
@@ -123,6 +125,68 @@ static_assert(offsetof(mvf_partition_params, first_match) == 64, "same layout in
 static_assert(offsetof(mvf_partition_params, pairs) == 96, "same layout in C and CUDA");
 static_assert(sizeof(mvf_partition_params) == 96 + 24 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
+
+/* True motion. */
+
+/* Threads of a block: of most kernels; those that share a cell or a line; tiles of cells or px. */
+#define MVF_TM_THREADS 128
+#define MVF_TM_TEAM 8
+#define MVF_TM_PATH_THREADS 64
+#define MVF_TM_TILE_W 32
+#define MVF_TM_TILE_H 8
+#define MVF_TM_TILE_THREADS 256
+
+static_assert(MVF_TM_TILE_W * MVF_TM_TILE_H == MVF_TM_TILE_THREADS, "a thread for each");
+
+/* One level of an image, or of a picture on its way there. */
+typedef struct mvf_tm_image_params {
+    /* What is read, what is written, and the image. */
+    uint64_t from, to, image;
+    int64_t from_stride_bytes;
+    /* In the image: feature (0, 0) of phase 0, from one phase to the next, brightness, the guide.
+     */
+    int64_t features, phase_bytes, luma, guide;
+    int32_t width, height, from_width, from_height;
+    int32_t bit_depth, stride_px;
+    int32_t cell_px, cols;
+} mvf_tm_image_params;
+
+static_assert(offsetof(mvf_tm_image_params, width) == 64, "same layout in C and CUDA");
+static_assert(sizeof(mvf_tm_image_params) == 96, "same layout in C and CUDA");
+
+/* One flow: the images from and to which it goes, and its memory. */
+typedef struct mvf_tm_flow {
+    uint64_t from, to, work;
+} mvf_tm_flow;
+
+/* One step on one grid, for several flows: blockIdx.y counts them, `flow_step` apart. */
+typedef struct mvf_tm_params {
+    /* As above, in the images. */
+    int64_t features, phase_bytes, luma, guide;
+    /* In a flow's memory: the vectors and what is made of them, which cells are visible and what is
+     * made of that, labels and their costs, sums along paths, from one sense to the next, and what
+     * is known of cells. */
+    int64_t vectors, made, visible, made_visible, labels, costs, paths, path_bytes, ratings;
+    /* The matches of the first pair, and from one pair to the next. */
+    uint64_t matches;
+    int64_t match_bytes;
+    int32_t width, height, stride_px;
+    int32_t cols, rows, cell_px;
+    /* The grid above: its columns, and what its cells are shifted by and vectors multiplied by. */
+    int32_t coarse_cols, shift, scale;
+    /* Whether half as many px are compared. */
+    int32_t few;
+    int32_t log2_step, n_reaches, reaches[3];
+    int32_t penalty_max, by_rows, by_cols;
+    /* Whether cells may be occluded. */
+    int32_t is_checked;
+    int32_t flow_step;
+    mvf_tm_flow flows[2 * MVF_TM_BATCH];
+} mvf_tm_params;
+
+static_assert(offsetof(mvf_tm_params, width) == 120, "same layout in C and CUDA");
+static_assert(offsetof(mvf_tm_params, flows) == 200, "same layout in C and CUDA");
+static_assert(sizeof(mvf_tm_params) == 200 + 48 * MVF_TM_BATCH, "same layout in C and CUDA");
 
 /* What the self-test kernel finds; bit n is case n of the three a < b, a = b, a > b. */
 typedef struct mvf_self_test_result {

@@ -44,7 +44,7 @@ src_libmvf_internal_la_SOURCES += \
 	src/search/engine_truemotion.c src/search/truemotion.c src/search/truemotion.h \
 	src/search/truemotion_check.c src/search/truemotion_cost.c src/search/truemotion_field.c \
 	src/search/truemotion_image.c src/search/truemotion_labels.c src/search/truemotion_median.c \
-	src/search/truemotion_parts.h src/search/truemotion_path.c
+	src/search/truemotion_parts.h src/search/truemotion_path.c src/search/truemotion_rule.h
 src_libmvf_internal_la_LIBADD = src/libmvf_base.la $(ZLIB_LIBS)
 
 if X86_64
@@ -68,7 +68,7 @@ src_libmvf_internal_la_SOURCES += \
 	src/search/engine_cuda.c src/search/engine_cuda.h src/search/launch_cuda.c \
 	src/search/launch_cuda.h src/search/partition_cuda.c \
 	src/search/partition_cuda.h src/search/rate_cuda.c src/search/refine_cuda.c \
-	src/search/refine_cuda.h
+	src/search/refine_cuda.h src/search/truemotion_cuda.c src/search/truemotion_cuda.h
 src_libmvf_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS) $(CUDA_CFLAGS) -I$(top_srcdir)/kernels
 else
 src_libmvf_internal_la_SOURCES += src/search/engine_cuda_absent.c

@@ -37,6 +37,7 @@ static const struct {
     {"search", check_search, 1},
     {"cuda", check_cuda, 1},
     {"cuda encoder", check_cuda_encoder, 1},
+    {"cuda truemotion", check_cuda_truemotion, 1},
 #ifdef HAVE_CUDA
     {"pictures in CUDA memory", check_cuda_pictures, 1},
 #endif

@@ -84,6 +84,7 @@ void check_smooth_paths(check_run *run);
 void check_truemotion(check_run *run);
 void bench_truemotion(check_run *run);
 void check_cuda_encoder(check_run *run);
+void check_cuda_truemotion(check_run *run);
 void bench_search(check_run *run);
 void check_cuda(check_run *run);
 /* Only in builds with CUDA kernels. */

@@ -13,7 +13,7 @@ tests_check_kernels_SOURCES = \
 	tests/check_case.c tests/check_cuda.c tests/check_hier.c tests/check_kernels.c tests/check_kernels.h tests/check_planes.c \
 	tests/check_search.c tests/check_twins.c
 tests_check_kernels_SOURCES += tests/check_encoder.c tests/check_smooth_paths.c tests/oracle.c tests/oracle.h
-tests_check_kernels_SOURCES += tests/check_truemotion.c
+tests_check_kernels_SOURCES += tests/check_truemotion.c tests/check_truemotion_cuda.c
 tests_check_kernels_LDADD = src/libmvf_internal.la
 if HAVE_CUDA
 tests_check_kernels_SOURCES += tests/bench_cuda.c

@@ -33,8 +33,9 @@ typedef enum mvf_backend {
     /*
      * CUDA, or an error. CUDA serves method full with metric sad on any grid, all of the sub-sample
      * refinement, square partitions of blocks from 16 px down to 8 px or more, with them lambda
-     * without predictors and without a table, and merge best. For the rest the CPU is needed
-     * (MVF_ERROR_UNSUPPORTED names the option), which is what auto takes then.
+     * without predictors and without a table, and merge best; and method truemotion. Paths that
+     * smooth go on the CPU, after the search. For the rest the CPU is needed (MVF_ERROR_UNSUPPORTED
+     * names the option), which is what auto takes then.
      */
     MVF_BACKEND_CUDA = 2
 } mvf_backend;
@@ -59,7 +60,9 @@ typedef enum mvf_method {
      * to 960, in the method's own measure. Of the options only backend, step, effort, threads,
      * cpu_level and max_in_flight matter; those for metrics, rates, sub-sample steps, partitions
      * and merging must be left alone. On the CPU, a pair keeps two threads busy; a picture takes
-     * some 25 bytes a px while it is in use.
+     * some 25 bytes a px while it is in use. On CUDA it takes as much of the device's memory, and
+     * each of up to 8 pairs that are searched side by side 17 bytes a px (61 with step 1 at high
+     * effort).
      */
     MVF_METHOD_TRUEMOTION = 3
 } mvf_method;

@@ -160,8 +160,6 @@ static const char *partitions_beyond_cuda(const mvf_search_config *config)
 
 const char *mvf_search_beyond_cuda(const mvf_search_config *config)
 {
-    if (config->method == MVF_METHOD_TRUEMOTION)
-        return "method truemotion";
     if (config->metric != MVF_METRIC_SAD)
         return "metric";
     if (config->rate.lambda_q4 &&

@@ -16,6 +16,8 @@
 #include "cuda/device.h"
 #include "search/launch_cuda.h"
 #include "search/refine_cuda.h"
+#include "search/truemotion.h"
+#include "search/truemotion_cuda.h"
 
 extern const unsigned char mvf_fatbin_plane[];
 extern const unsigned char mvf_fatbin_self_test[];
@@ -55,6 +57,8 @@ struct mvf_engine {
     CUfunction pad;
     mvf_launch_plan plan;
     mvf_refine_plan refine;
+    /* Of method truemotion, in whose place there is no search plan. */
+    mvf_tm_plan truemotion;
     CUstream upload;
     CUevent uploaded;
     size_t n_blocks;
@@ -69,7 +73,8 @@ struct mvf_engine_plane {
     /* The picture in pinned memory, on the device, and there with borders. */
     uint8_t *staging;
     CUdeviceptr picture, padded;
-    /* Sample (0, 0) of the padded plane. */
+    /* Sample (0, 0) of the padded plane; with method truemotion the image, which takes its place.
+     */
     CUdeviceptr origin;
     CUevent uploaded;
 };
@@ -141,6 +146,23 @@ static void set_batch_jobs(mvf_engine *engine, const mvf_options *options)
     engine->batch_jobs = jobs ? (int32_t)jobs : 1;
 }
 
+static int is_truemotion(const mvf_engine *engine)
+{
+    return engine->config.method == MVF_METHOD_TRUEMOTION;
+}
+
+static mvf_status open_search(mvf_engine *engine)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    if (!is_truemotion(engine))
+        return mvf_launch_plan_open(&engine->plan, cuda, &engine->config, engine->stride_bytes);
+    MVF_TRY(mvf_tm_plan_open(&engine->truemotion, cuda, &engine->config));
+    int32_t most = mvf_tm_most_jobs(&engine->truemotion);
+    if (engine->batch_jobs > most)
+        engine->batch_jobs = most;
+    return MVF_OK;
+}
+
 static mvf_status open_in_context(mvf_engine *engine)
 {
     mvf_cuda *cuda = &engine->cuda;
@@ -148,7 +170,7 @@ static mvf_status open_in_context(mvf_engine *engine)
     MVF_TRY(self_test(cuda));
     MVF_TRY(mvf_cuda_load(cuda, &engine->plane_module, mvf_fatbin_plane));
     MVF_CUDA_TRY(cuda, cuModuleGetFunction, &engine->pad, engine->plane_module, pad);
-    MVF_TRY(mvf_launch_plan_open(&engine->plan, cuda, &engine->config, engine->stride_bytes));
+    MVF_TRY(open_search(engine));
     MVF_TRY(mvf_refine_plan_open(&engine->refine, cuda, &engine->config, engine->stride_bytes));
     MVF_CUDA_TRY(cuda, cuStreamCreate, &engine->upload, CU_STREAM_NON_BLOCKING);
     MVF_CUDA_TRY(cuda, cuEventCreate, &engine->uploaded, CU_EVENT_DISABLE_TIMING);
@@ -188,6 +210,7 @@ static void close_in_context(mvf_engine *engine)
         cuda->driver.cuModuleUnload(engine->plane_module);
     mvf_refine_plan_close(&engine->refine, cuda);
     mvf_launch_plan_close(&engine->plan, cuda);
+    mvf_tm_plan_close(&engine->truemotion, cuda);
 }
 
 static void cuda_close(mvf_engine *engine)
@@ -250,10 +273,15 @@ static mvf_status alloc_plane(mvf_engine *engine, mvf_engine_plane *plane)
     MVF_CUDA_TRY(cuda, cuMemHostAlloc, &staging, picture_bytes, 0);
     plane->staging = staging;
     MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->picture, picture_bytes);
-    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, padded_bytes);
-    plane->origin =
-        plane->padded + (CUdeviceptr)(engine->border.top * engine->stride_bytes +
+    if (is_truemotion(engine)) {
+        MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, engine->truemotion.image_bytes);
+        plane->origin = plane->padded;
+    } else {
+        MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, padded_bytes);
+        plane->origin = plane->padded +
+                        (CUdeviceptr)(engine->border.top * engine->stride_bytes +
                                       (int64_t)engine->border.left * engine->config.sample_bytes);
+    }
     MVF_CUDA_TRY(cuda, cuEventCreate, &plane->uploaded, CU_EVENT_DISABLE_TIMING);
     return MVF_OK;
 }
@@ -355,7 +383,11 @@ static mvf_status load_in_context(mvf_engine *engine, mvf_engine_plane *plane,
         MVF_TRY(copy_device_picture(engine, plane, picture));
     else
         MVF_TRY(copy_host_picture(engine, plane, picture));
-    MVF_TRY(pad_plane(engine, plane));
+    if (is_truemotion(engine))
+        MVF_TRY(mvf_tm_build(cuda, &engine->truemotion, plane->picture,
+                             engine->picture_stride_bytes, plane->origin, engine->upload));
+    else
+        MVF_TRY(pad_plane(engine, plane));
     MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, engine->upload);
     return MVF_OK;
 }
@@ -382,7 +414,10 @@ static mvf_status alloc_batch(mvf_engine *engine, batch *b)
 {
     mvf_cuda *cuda = &engine->cuda;
     size_t n_bytes = engine->n_blocks * (size_t)engine->batch_jobs * sizeof *b->matches;
-    size_t scratch = mvf_launch_scratch_bytes(&engine->plan, &engine->config, engine->batch_jobs);
+    size_t scratch =
+        is_truemotion(engine)
+            ? mvf_tm_scratch_bytes(&engine->truemotion, engine->batch_jobs)
+            : mvf_launch_scratch_bytes(&engine->plan, &engine->config, engine->batch_jobs);
     void *matches = NULL;
     MVF_CUDA_TRY(cuda, cuStreamCreate, &b->stream, CU_STREAM_NON_BLOCKING);
     MVF_CUDA_TRY(cuda, cuEventCreate, &b->done, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
@@ -424,6 +459,15 @@ static void set_pairs(const mvf_engine *engine, const batch *b, mvf_search_pair 
                                                 (size_t)i * engine->n_blocks * sizeof(mvf_match)};
 }
 
+static mvf_status launch_search(mvf_engine *engine, const batch *b, const mvf_search_pair *pairs)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    if (is_truemotion(engine))
+        return mvf_tm_launch(cuda, &engine->truemotion, pairs, b->n_jobs, b->scratch, b->stream);
+    MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
+    return mvf_refine_launch(cuda, &engine->refine, &engine->config, pairs, b->n_jobs, b->stream);
+}
+
 static mvf_status enqueue_batch(mvf_engine *engine, batch *b)
 {
     mvf_cuda *cuda = &engine->cuda;
@@ -432,8 +476,7 @@ static mvf_status enqueue_batch(mvf_engine *engine, batch *b)
     set_pairs(engine, b, pairs);
     MVF_CUDA_TRY(cuda, cuEventRecord, engine->uploaded, engine->upload);
     MVF_CUDA_TRY(cuda, cuStreamWaitEvent, b->stream, engine->uploaded, 0);
-    MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
-    MVF_TRY(mvf_refine_launch(cuda, &engine->refine, &engine->config, pairs, b->n_jobs, b->stream));
+    MVF_TRY(launch_search(engine, b, pairs));
     MVF_CUDA_TRY(cuda, cuMemcpyDtoHAsync_v2, b->matches, b->device_matches, n_bytes, b->stream);
     MVF_CUDA_TRY(cuda, cuEventRecord, b->done, b->stream);
     return MVF_OK;
@@ -493,11 +536,33 @@ static mvf_status cuda_submit(mvf_engine *engine, mvf_engine_job *job)
     return status;
 }
 
-static void take_matches(const mvf_engine *engine, const batch *b, const mvf_engine_job *job)
+static int are_identical(const mvf_engine *engine, const mvf_engine_plane *a,
+                         const mvf_engine_plane *b)
+{
+    size_t row_bytes = (size_t)engine->config.width * (size_t)engine->config.sample_bytes;
+    for (int32_t y = 0; y < engine->config.height; y++)
+        if (memcmp(a->staging + y * engine->picture_stride_bytes,
+                   b->staging + y * engine->picture_stride_bytes, row_bytes))
+            return 0;
+    return 1;
+}
+
+static void take_ratings(const mvf_engine *engine, const mvf_tm_match *found, mvf_engine_job *job)
+{
+    for (size_t i = 0; i < engine->n_blocks; i++)
+        mvf_tm_match_take(&found[i], &job->matches[i], &job->ratings[i]);
+    job->is_identical = are_identical(engine, job->current, job->reference);
+}
+
+static void take_matches(const mvf_engine *engine, const batch *b, mvf_engine_job *job)
 {
     size_t i = 0;
     while (b->jobs[i] != job)
         i++;
+    if (is_truemotion(engine)) {
+        take_ratings(engine, (const mvf_tm_match *)(b->matches + i * engine->n_blocks), job);
+        return;
+    }
     memcpy(job->matches, b->matches + i * engine->n_blocks, engine->n_blocks * sizeof *b->matches);
 }
 

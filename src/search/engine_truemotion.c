@@ -14,7 +14,7 @@
 #include "base/pool.h"
 #include "plane/plane.h"
 #include "search/engine.h"
-#include "search/truemotion.h"
+#include "search/truemotion_parts.h"
 
 struct mvf_engine {
     mvf_search_config config;
@@ -125,12 +125,6 @@ static mvf_status build(const mvf_engine_plane *shared)
     return status;
 }
 
-static uint8_t block_flags(uint8_t flags)
-{
-    return (uint8_t)((flags & MVF_TM_OCCLUDED ? MVF_BLOCK_OCCLUDED : 0) |
-                     (flags & MVF_TM_FLAT ? MVF_BLOCK_FLAT : 0));
-}
-
 static int32_t are_identical(const mvf_plane *a, const mvf_plane *b)
 {
     size_t row_bytes = (size_t)a->width * (size_t)a->sample_bytes;
@@ -160,8 +154,7 @@ static mvf_status finish(const tm_job *state)
         return MVF_ERROR_MEMORY;
     mvf_status status = mvf_tm_pair_match(state->pair, found);
     for (size_t i = 0; i < config->n_matches && status == MVF_OK; i++) {
-        job->matches[i] = (mvf_match){found[i].x, found[i].y, found[i].cost};
-        job->ratings[i] = (mvf_rating){found[i].confidence, block_flags(found[i].flags)};
+        mvf_tm_match_take(&found[i], &job->matches[i], &job->ratings[i]);
     }
     job->is_identical = are_identical(&job->current->plane, &job->reference->plane);
     free(found);

@@ -7,32 +7,13 @@
 #include "base/memory.h"
 #include "search/truemotion_parts.h"
 
-#define CELL_PX 4
-#define COARSE_CELL_PX 2
-#define PENALTY_MAX 80
-#define COARSE_PENALTY_MAX 160
-
-/* Steps of 1/2, 1/4 and 1/8 px as powers of two of the vector unit. */
-enum { HALF = 3, QUARTER = 2, EIGHTH = 1 };
-
-/* What an effort does. */
-typedef struct schedule {
-    mvf_tm_pattern coarse_pattern;
-    /* Rows and columns in every pass, or in turn. */
-    int32_t both_axes;
-    /* Passes at level 0: the first in quarters of a px, the others in eighths. */
-    int32_t n_fine;
-    /* Whether single pixels come from a finer grid. */
-    int32_t refines;
-} schedule;
-
-static const schedule schedules[] = {
+const mvf_tm_schedule mvf_tm_schedules[] = {
     [MVF_EFFORT_HIGH] = {MVF_TM_PATTERN_8, 1, 3, 1},
     [MVF_EFFORT_LOW] = {MVF_TM_PATTERN_4, 0, 2, 0},
 };
 
 struct mvf_tm_pair {
-    const schedule *plan;
+    const mvf_tm_schedule *plan;
     const mvf_tm_image *current, *reference;
     int32_t step_px;
     mvf_tm_kernels kernels;
@@ -42,7 +23,7 @@ struct mvf_tm_pair {
 
 /* Passes under way. */
 typedef struct search {
-    const schedule *plan;
+    const mvf_tm_schedule *plan;
     mvf_tm_workspace work;
     int32_t n_passes;
 } search;
@@ -91,8 +72,9 @@ static void run_pass(search *s, mvf_tm_field *field, const mvf_tm_level *current
 static void search_coarse(search *s, mvf_tm_field *field, const mvf_tm_level *current,
                           const mvf_tm_level *reference)
 {
-    mvf_tm_pass pass = {s->plan->coarse_pattern, HALF, 3, {1, 3, 8}, COARSE_PENALTY_MAX};
-    for (; pass.log2_step >= QUARTER; pass.log2_step--) {
+    mvf_tm_pass pass = {
+        s->plan->coarse_pattern, MVF_TM_HALF, 3, {1, 3, 8}, MVF_TM_COARSE_PENALTY_MAX};
+    for (; pass.log2_step >= MVF_TM_QUARTER; pass.log2_step--) {
         run_pass(s, field, current, reference, &pass);
         mvf_tm_median(&s->work, field, 2);
     }
@@ -101,8 +83,8 @@ static void search_coarse(search *s, mvf_tm_field *field, const mvf_tm_level *cu
 static void search_finest(search *s, mvf_tm_field *field, const mvf_tm_level *current,
                           const mvf_tm_level *reference)
 {
-    mvf_tm_pass pass = {MVF_TM_PATTERN_8, QUARTER, 3, {1, 3, 8}, PENALTY_MAX};
-    for (int32_t i = 0; i < s->plan->n_fine; i++, pass.log2_step = EIGHTH)
+    mvf_tm_pass pass = {MVF_TM_PATTERN_8, MVF_TM_QUARTER, 3, {1, 3, 8}, MVF_TM_PENALTY_MAX};
+    for (int32_t i = 0; i < s->plan->n_fine; i++, pass.log2_step = MVF_TM_EIGHTH)
         run_pass(s, field, current, reference, &pass);
 }
 
@@ -113,14 +95,15 @@ static mvf_status find_flow(search *s, mvf_tm_field *field, const mvf_tm_image *
     for (int32_t i = from->n_levels - 1; i >= 0; i--) {
         const mvf_tm_level *current = &from->levels[i], *reference = &to->levels[i];
         mvf_tm_field coarse = *field;
-        mvf_status status = mvf_tm_field_alloc(field, current, i ? COARSE_CELL_PX : CELL_PX);
+        mvf_status status =
+            mvf_tm_field_alloc(field, current, i ? MVF_TM_COARSE_CELL_PX : MVF_TM_CELL_PX);
         if (status == MVF_OK && coarse.memory)
             mvf_tm_descend(field, &coarse, 2);
         mvf_tm_field_free(&coarse);
         MVF_TRY(status);
         if (i == from->n_levels - 1) {
             mvf_tm_label_top(&s->work, field, current, reference, s->plan->coarse_pattern);
-            choose(s, field, COARSE_PENALTY_MAX);
+            choose(s, field, MVF_TM_COARSE_PENALTY_MAX);
         }
         if (i)
             search_coarse(s, field, current, reference);
@@ -134,9 +117,9 @@ static mvf_status find_flow(search *s, mvf_tm_field *field, const mvf_tm_image *
 static mvf_status refine(search *s, mvf_tm_field *field, const mvf_tm_level *current,
                          const mvf_tm_level *reference)
 {
-    const mvf_tm_pass pass = {MVF_TM_PATTERN_8, EIGHTH, 1, {2}, PENALTY_MAX};
+    const mvf_tm_pass pass = {MVF_TM_PATTERN_8, MVF_TM_EIGHTH, 1, {2}, MVF_TM_PENALTY_MAX};
     mvf_tm_field fine;
-    MVF_TRY(mvf_tm_field_alloc(&fine, current, CELL_PX / 2));
+    MVF_TRY(mvf_tm_field_alloc(&fine, current, MVF_TM_CELL_PX / 2));
     mvf_tm_descend(&fine, field, 1);
     mvf_tm_field_free(field);
     *field = fine;
@@ -148,10 +131,10 @@ static mvf_status refine(search *s, mvf_tm_field *field, const mvf_tm_level *cur
 /* Spreads what is known of 4x4 cells over their pixels. */
 static void spread(mvf_tm_match *matches, const mvf_tm_match *cells, const mvf_tm_level *level)
 {
-    int32_t cols = (level->width + CELL_PX - 1) / CELL_PX;
+    int32_t cols = (level->width + MVF_TM_CELL_PX - 1) / MVF_TM_CELL_PX;
     for (int32_t y = 0; y < level->height; y++)
         for (int32_t x = 0; x < level->width; x++)
-            *matches++ = cells[(ptrdiff_t)(y / CELL_PX) * cols + x / CELL_PX];
+            *matches++ = cells[(ptrdiff_t)(y / MVF_TM_CELL_PX) * cols + x / MVF_TM_CELL_PX];
 }
 
 static mvf_status match_pixels(search *s, mvf_tm_field *field, const mvf_tm_level *current,
@@ -192,7 +175,7 @@ mvf_status mvf_tm_pair_open(mvf_tm_pair **out, const mvf_tm_image *current,
     if (!pair)
         return MVF_ERROR_MEMORY;
     *pair =
-        (mvf_tm_pair){&schedules[effort],        current, reference, step_px, {NULL, NULL, NULL},
+        (mvf_tm_pair){&mvf_tm_schedules[effort], current, reference, step_px, {NULL, NULL, NULL},
                       {{.cols = 0}, {.cols = 0}}};
     mvf_tm_kernels_init(&pair->kernels, level);
     return MVF_OK;
@@ -212,7 +195,7 @@ void mvf_tm_pair_close(mvf_tm_pair **slot)
 mvf_status mvf_tm_pair_find_flow(mvf_tm_pair *pair, mvf_tm_direction direction)
 {
     search s;
-    MVF_TRY(open_search(&s, pair, CELL_PX));
+    MVF_TRY(open_search(&s, pair, MVF_TM_CELL_PX));
     mvf_status status =
         direction == MVF_TM_FORWARD
             ? find_flow(&s, &pair->flows[direction], pair->current, pair->reference)
@@ -227,8 +210,8 @@ mvf_status mvf_tm_pair_match(mvf_tm_pair *pair, mvf_tm_match *matches)
     mvf_tm_field *forward = &pair->flows[MVF_TM_FORWARD];
     mvf_status status = MVF_OK;
     search s;
-    MVF_TRY(
-        open_search(&s, pair, pair->step_px == 1 && pair->plan->refines ? CELL_PX / 2 : CELL_PX));
+    MVF_TRY(open_search(
+        &s, pair, pair->step_px == 1 && pair->plan->refines ? MVF_TM_CELL_PX / 2 : MVF_TM_CELL_PX));
     mvf_tm_check(forward, &pair->flows[MVF_TM_BACKWARD], level);
     mvf_tm_median(&s.work, forward, 2);
     if (pair->step_px == 1)

@@ -83,8 +83,7 @@
 #include <mvfield/search.h>
 #include <mvfield/status.h>
 
-/* Units of a vector in one px. */
-#define MVF_TM_UNIT 16
+#include "search/truemotion_rule.h"
 
 /* What is found for one output cell. */
 typedef struct mvf_tm_match {
@@ -100,9 +99,9 @@ typedef struct mvf_tm_match {
 enum {
     /* The place is hidden in the reference, or outside it: the vector comes from its surroundings.
      */
-    MVF_TM_OCCLUDED = 1 << 0,
+    MVF_TM_OCCLUDED = MVF_TM_FLAG_OCCLUDED,
     /* No texture to match: the vector comes from its surroundings. */
-    MVF_TM_FLAT = 1 << 1
+    MVF_TM_FLAT = MVF_TM_FLAG_FLAT
 };
 
 /* One picture, prepared to be searched in and for. Read-only once loaded, from any thread. */

@@ -3,15 +3,6 @@
 
 #include "search/truemotion_parts.h"
 
-/* How far forward and backward vectors may disagree, |.|_1. */
-#define DISAGREEMENT 16
-/* Whole-px surroundings of a vector, and the vectors of cells at this distance, are its rivals. */
-#define RIVAL_REACH 3
-#define RIVAL_DISTANCE MVF_TM_UNIT
-/* Sum of gradient features over the window's 8 px below which there is nothing to match. */
-#define FLAT_TEXTURE 32
-#define CONFIDENCE_COST 16
-
 static int sees(const mvf_tm_field *backward, const mvf_tm_level *level, int32_t col, int32_t row,
                 int32_t vx, int32_t vy)
 {
@@ -20,7 +11,7 @@ static int sees(const mvf_tm_field *backward, const mvf_tm_level *level, int32_t
     if (x < 0 || y < 0 || x > 16 * (level->width - 1) || y > 16 * (level->height - 1))
         return 0;
     ptrdiff_t at = ((y + 8) >> 4) / g * backward->stride + ((x + 8) >> 4) / g;
-    return abs(vx + backward->x[at]) + abs(vy + backward->y[at]) <= DISAGREEMENT;
+    return abs(vx + backward->x[at]) + abs(vy + backward->y[at]) <= MVF_TM_DISAGREEMENT;
 }
 
 void mvf_tm_check(mvf_tm_field *forward, const mvf_tm_field *backward, const mvf_tm_level *level)
@@ -49,7 +40,7 @@ static int32_t texture(const mvf_tm_level *level, int32_t x, int32_t y)
 
 static void add_rival(mvf_tm_candidates *list, int32_t x, int32_t y)
 {
-    if (abs(x - list->x[0]) + abs(y - list->y[0]) < RIVAL_DISTANCE)
+    if (abs(x - list->x[0]) + abs(y - list->y[0]) < MVF_TM_RIVAL_DISTANCE)
         return;
     list->x[list->count] = (int16_t)x;
     list->y[list->count++] = (int16_t)y;
@@ -63,8 +54,8 @@ static void gather_rivals(mvf_tm_candidates *list, const mvf_tm_field *field, in
     *list = (mvf_tm_candidates){1, {field->x[at]}, {field->y[at]}, {0}};
     for (int32_t i = 0; i < 9; i++) {
         int32_t dx = i % 3 - 1, dy = i / 3 - 1;
-        int32_t c = mvf_tm_clamp(col + dx * RIVAL_REACH, 0, field->cols - 1);
-        int32_t r = mvf_tm_clamp(row + dy * RIVAL_REACH, 0, field->rows - 1);
+        int32_t c = mvf_tm_clamp(col + dx * MVF_TM_RIVAL_REACH, 0, field->cols - 1);
+        int32_t r = mvf_tm_clamp(row + dy * MVF_TM_RIVAL_REACH, 0, field->rows - 1);
         add_rival(list, field->x[at] + dx * MVF_TM_UNIT, field->y[at] + dy * MVF_TM_UNIT);
         add_rival(list, field->x[r * field->stride + c], field->y[r * field->stride + c]);
     }
@@ -82,7 +73,7 @@ static uint8_t confidence(int32_t cost, int32_t rival, int32_t occluded)
 {
     if (occluded || rival <= cost)
         return 0;
-    return (uint8_t)(255 * (rival - cost) / (rival + CONFIDENCE_COST));
+    return (uint8_t)(255 * (rival - cost) / (rival + MVF_TM_CONFIDENCE_COST));
 }
 
 void mvf_tm_rate(const mvf_tm_workspace *work, const mvf_tm_field *field,
@@ -98,7 +89,7 @@ void mvf_tm_rate(const mvf_tm_workspace *work, const mvf_tm_field *field,
             matches->cost = (uint16_t)list.cost[0];
             matches->confidence = confidence(list.cost[0], smallest_rival(&list), occluded);
             matches->flags = occluded ? MVF_TM_OCCLUDED : 0;
-            if (texture(current, px, py) < FLAT_TEXTURE)
+            if (texture(current, px, py) < MVF_TM_FLAT_TEXTURE)
                 matches->flags |= MVF_TM_FLAT;
         }
 }

@@ -5,13 +5,7 @@
 #include "base/memory.h"
 #include "search/truemotion_parts.h"
 
-#define GUIDE_SHADES 53
-
-/* 255 exp(-difference / 10), at least 1. */
-static const uint8_t near_weights[GUIDE_SHADES] = {
-    255, 231, 209, 189, 171, 155, 140, 127, 115, 104, 94, 85, 77, 69, 63, 57, 51, 47,
-    42,  38,  35,  31,  28,  26,  23,  21,  19,  17,  16, 14, 13, 11, 10, 9,  9,  8,
-    7,   6,   6,   5,   5,   4,   4,   3,   3,   3,   3,  2,  2,  2,  2,  2,  1};
+static const uint8_t near_weights[MVF_TM_N_NEAR_WEIGHTS] = {MVF_TM_NEAR_WEIGHTS};
 
 static uint8_t cell_luma(const mvf_tm_level *level, int32_t x, int32_t y, int32_t cell_px)
 {
@@ -84,9 +78,10 @@ static void interpolate_pixel(mvf_tm_match *match, const mvf_tm_field *field, in
                 continue;
             ptrdiff_t at = row * field->stride + col;
             int32_t shade = abs(luma - field->guide[at]);
-            int32_t w = (2 * g - abs(2 * x + 1 - (2 * col + 1) * g)) *
-                        (2 * g - abs(2 * y + 1 - (2 * row + 1) * g)) *
-                        near_weights[shade < GUIDE_SHADES ? shade : GUIDE_SHADES - 1];
+            int32_t w =
+                (2 * g - abs(2 * x + 1 - (2 * col + 1) * g)) *
+                (2 * g - abs(2 * y + 1 - (2 * row + 1) * g)) *
+                near_weights[shade < MVF_TM_N_NEAR_WEIGHTS ? shade : MVF_TM_N_NEAR_WEIGHTS - 1];
             weight += w;
             sum_x += w * field->x[at];
             sum_y += w * field->y[at];

@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "search/truemotion_parts.h"
 
-/* Level samples have four fractional bits. */
-#define SAMPLE_MAX 4095
-#define SMALLEST_TO_HALVE 24
 /* Columns and rows of a phase plane around the frame: a gradient reaches one px further. */
 #define MARGIN (MVF_TM_BORDER + 1)
 
@@ -48,7 +45,8 @@ mvf_status mvf_tm_image_create(mvf_tm_image **out, int32_t width, int32_t height
             return MVF_ERROR_MEMORY;
         }
         image->n_levels++;
-        if (minimum(width, height) < SMALLEST_TO_HALVE || image->n_levels == MVF_TM_MAX_LEVELS)
+        if (minimum(width, height) < MVF_TM_SMALLEST_TO_HALVE ||
+            image->n_levels == MVF_TM_MAX_LEVELS)
             break;
         width = (width + 1) / 2;
         height = (height + 1) / 2;
@@ -187,7 +185,7 @@ static void phase_row(const scratch *s, const mvf_tm_level *level, int32_t half_
     const int32_t *c = half_row(s, level, y + 1), *d = half_row(s, level, y + 2);
     for (int32_t x = 0; x < level->width + 2 * MARGIN; x++) {
         int32_t sum = half_y ? 9 * (b[x] + c[x]) - a[x] - d[x] : 16 * b[x];
-        out[x] = (int16_t)mvf_tm_clamp((sum + 128) >> 8, 0, SAMPLE_MAX);
+        out[x] = (int16_t)mvf_tm_clamp((sum + 128) >> 8, 0, MVF_TM_SAMPLE_MAX);
     }
 }
 

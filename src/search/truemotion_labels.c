@@ -4,9 +4,6 @@
 #include "search/truemotion_parts.h"
 
 #define N_NEIGHBOURS 8
-#define MAX_REACHES 3
-#define TOP_RANGE_PX 2
-#define TOP_SIDE (2 * TOP_RANGE_PX + 1)
 static const int8_t neighbour_x[N_NEIGHBOURS] = {-1, 0, 1, -1, 1, -1, 0, 1};
 static const int8_t neighbour_y[N_NEIGHBOURS] = {-1, -1, -1, 0, 0, 1, 1, 1};
 
@@ -38,7 +35,7 @@ static void add_distinct(mvf_tm_candidates *list, int32_t *keys, int32_t x, int3
 /* Where a pass looks for vectors, as places relative to the cell. */
 typedef struct neighbourhood {
     int32_t count;
-    ptrdiff_t places[N_NEIGHBOURS * MAX_REACHES];
+    ptrdiff_t places[N_NEIGHBOURS * MVF_TM_MAX_REACHES];
 } neighbourhood;
 
 static void find_places(neighbourhood *around, const mvf_tm_field *field, int32_t col, int32_t row,
@@ -78,8 +75,8 @@ static void gather_top(mvf_tm_candidates *list)
 {
     list->count = 0;
     add(list, 0, 0);
-    for (int32_t y = -TOP_RANGE_PX; y <= TOP_RANGE_PX; y++)
-        for (int32_t x = -TOP_RANGE_PX; x <= TOP_RANGE_PX; x++)
+    for (int32_t y = -MVF_TM_TOP_RANGE_PX; y <= MVF_TM_TOP_RANGE_PX; y++)
+        for (int32_t x = -MVF_TM_TOP_RANGE_PX; x <= MVF_TM_TOP_RANGE_PX; x++)
             if (x || y)
                 add(list, x * MVF_TM_UNIT, y * MVF_TM_UNIT);
 }

@@ -5,19 +5,8 @@
 #include "search/truemotion_parts.h"
 
 #define MAX_WINDOW ((2 * MVF_TM_MAX_RADIUS + 1) * (2 * MVF_TM_MAX_RADIUS + 1))
-#define MEAN_RADIUS 2
-/* How far apart, |.|_1, vectors may be that are averaged. */
-#define MEAN_REACH 8
 
-/* 255 exp(-difference / 20). */
-static const uint8_t weights_of[256] = {
-    255, 243, 231, 219, 209, 199, 189, 180, 171, 163, 155, 147, 140, 133, 127, 120, 115, 109,
-    104, 99,  94,  89,  85,  81,  77,  73,  69,  66,  63,  60,  57,  54,  51,  49,  47,  44,
-    42,  40,  38,  36,  35,  33,  31,  30,  28,  27,  26,  24,  23,  22,  21,  20,  19,  18,
-    17,  16,  16,  15,  14,  13,  13,  12,  11,  11,  10,  10,  9,   9,   9,   8,   8,   7,
-    7,   7,   6,   6,   6,   5,   5,   5,   5,   4,   4,   4,   4,   4,   3,   3,   3,   3,
-    3,   3,   3,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   1,   1,   1,   1,   1,
-    1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1};
+static const uint8_t weights_of[MVF_TM_N_WEIGHTS] = {MVF_TM_WEIGHTS};
 
 /* Bisects between the smallest and the largest value, all lanes in step. */
 void mvf_tm_median_c(int16_t *medians, const int16_t *values, ptrdiff_t stride, int32_t radius,
@@ -101,11 +90,11 @@ static void mean_cell(const mvf_tm_workspace *work, const mvf_tm_field *field, p
 {
     int32_t own_x = field->x[at], own_y = field->y[at], guide = field->guide[at];
     int32_t weight = 0, sum_x = 0, sum_y = 0;
-    for (int32_t dy = -MEAN_RADIUS; dy <= MEAN_RADIUS; dy++)
-        for (int32_t dx = -MEAN_RADIUS; dx <= MEAN_RADIUS; dx++) {
+    for (int32_t dy = -MVF_TM_MEAN_RADIUS; dy <= MVF_TM_MEAN_RADIUS; dy++)
+        for (int32_t dx = -MVF_TM_MEAN_RADIUS; dx <= MVF_TM_MEAN_RADIUS; dx++) {
             ptrdiff_t other = at + dy * field->stride + dx;
             int32_t x = field->x[other] - own_x, y = field->y[other] - own_y;
-            if (abs(x) + abs(y) > MEAN_REACH || !(field->visible[other] || other == at))
+            if (abs(x) + abs(y) > MVF_TM_MEAN_REACH || !(field->visible[other] || other == at))
                 continue;
             int32_t w = weights_of[abs(guide - field->guide[other])];
             weight += w;

@@ -6,25 +6,11 @@
 #ifndef MVF_SEARCH_TRUEMOTION_PARTS_H
 #define MVF_SEARCH_TRUEMOTION_PARTS_H
 
+#include "search/engine.h"
 #include "search/truemotion.h"
+#include "search/truemotion_rule.h"
 
-#define MVF_TM_MAX_LEVELS 12
-/* Px that planes go on outside the frame. */
-#define MVF_TM_BORDER 16
-/* Where the reference window may start: beyond, nothing changes any more. */
-#define MVF_TM_WINDOW_MIN (-8)
-#define MVF_TM_WINDOW_PAST_END 4
-#define MVF_TM_MAX_VECTOR 16383
-#define MVF_TM_WINDOW 4
-#define MVF_TM_PIXEL_COST_MAX 60
-/* Labels of a cell, and the places kept for them: one SSE register of int16. */
-#define MVF_TM_LABELS 6
-#define MVF_TM_PLACES 8
-/* The cost of a place without a label; sums of four paths still fit into int16. */
-#define MVF_TM_NO_LABEL 4096
-#define MVF_TM_PENALTY_SLOPE 4
-/* Largest radius of a median, and how many neighbouring cells it treats side by side. */
-#define MVF_TM_MAX_RADIUS 4
+/* Neighbouring cells that a median treats side by side. */
 #define MVF_TM_LANES 16
 
 /* Features of a px: I, Gx, Gy and zero, from the lowest byte up. */
@@ -61,6 +47,23 @@ typedef struct mvf_tm_field {
 
 /* Which samples of a window count. */
 typedef enum mvf_tm_pattern { MVF_TM_PATTERN_8 = 0, MVF_TM_PATTERN_4 = 1 } mvf_tm_pattern;
+
+/* Steps of 1/2, 1/4 and 1/8 px as powers of two of the vector unit. */
+enum { MVF_TM_HALF = 3, MVF_TM_QUARTER = 2, MVF_TM_EIGHTH = 1 };
+
+/* What an effort does. */
+typedef struct mvf_tm_schedule {
+    mvf_tm_pattern coarse_pattern;
+    /* Rows and columns in every pass, or in turn. */
+    int32_t both_axes;
+    /* Passes at level 0: the first in quarters of a px, the others in eighths. */
+    int32_t n_fine;
+    /* Whether single pixels come from a finer grid. */
+    int32_t refines;
+} mvf_tm_schedule;
+
+/* By mvf_effort. */
+extern const mvf_tm_schedule mvf_tm_schedules[];
 
 typedef struct mvf_tm_labels {
     int16_t x[MVF_TM_PLACES], y[MVF_TM_PLACES], cost[MVF_TM_PLACES];
@@ -160,6 +163,15 @@ static inline int32_t mvf_tm_divide(int32_t dividend, int32_t divisor)
 {
     int32_t quotient = dividend / divisor;
     return dividend % divisor < 0 ? quotient - 1 : quotient;
+}
+
+/* A match as engines hand it on. */
+static inline void mvf_tm_match_take(const mvf_tm_match *from, mvf_match *match, mvf_rating *rating)
+{
+    *match = (mvf_match){from->x, from->y, from->cost};
+    *rating = (mvf_rating){from->confidence,
+                           (uint8_t)((from->flags & MVF_TM_OCCLUDED ? MVF_BLOCK_OCCLUDED : 0) |
+                                     (from->flags & MVF_TM_FLAT ? MVF_BLOCK_FLAT : 0))};
 }
 
 /* Elements of each array of a field, borders included. */

@@ -1,0 +1,695 @@
+// True motion between prepared pictures: steps 4 to 14 of search/truemotion.h, each a kernel that
+// treats a grid of several flows at once.
+//
+// SPDX-License-Identifier: BSD-2-Clause
+#include "params.h"
+#include "search/truemotion_rule.h"
+
+#define TEAM MVF_TM_TEAM
+#define ALL_LANES 0xffffffffu
+#define NO_KEY 0x7fffffff
+#define TILE_W MVF_TM_TILE_W
+#define TILE_H MVF_TM_TILE_H
+
+static_assert(MVF_TM_PLACES == TEAM, "the lanes of a team are the places of a cell");
+
+__constant__ uint8_t far_weights[MVF_TM_N_WEIGHTS] = {MVF_TM_WEIGHTS};
+__constant__ uint8_t near_weights[MVF_TM_N_NEAR_WEIGHTS] = {MVF_TM_NEAR_WEIGHTS};
+
+// A vector is one word: x below, y above.
+
+static __device__ __forceinline__ int32_t x_of(uint32_t v)
+{
+    return (int16_t)(v & 0xffff);
+}
+
+static __device__ __forceinline__ int32_t y_of(uint32_t v)
+{
+    return (int16_t)(v >> 16);
+}
+
+static __device__ __forceinline__ uint32_t vector_of(int32_t x, int32_t y)
+{
+    return (uint32_t)x & 0xffff | (uint32_t)y << 16;
+}
+
+static __device__ __forceinline__ int32_t clamp_between(int32_t value, int32_t low, int32_t high)
+{
+    return min(max(value, low), high);
+}
+
+static __device__ __forceinline__ uint32_t clamped_vector(int32_t x, int32_t y)
+{
+    return vector_of(clamp_between(x, -MVF_TM_MAX_VECTOR, MVF_TM_MAX_VECTOR),
+                     clamp_between(y, -MVF_TM_MAX_VECTOR, MVF_TM_MAX_VECTOR));
+}
+
+static __device__ __forceinline__ int32_t distance(uint32_t a, uint32_t b)
+{
+    return abs(x_of(a) - x_of(b)) + abs(y_of(a) - y_of(b));
+}
+
+// The quotient rounded down; the divisor is positive.
+static __device__ __forceinline__ int32_t divide_down(int32_t dividend, int32_t divisor)
+{
+    int32_t quotient = dividend / divisor;
+    return dividend % divisor < 0 ? quotient - 1 : quotient;
+}
+
+// Neighbour i of eight in raster order.
+static __device__ __forceinline__ int32_t neighbour_x(int32_t i)
+{
+    return (i < 4 ? i : i + 1) % 3 - 1;
+}
+
+static __device__ __forceinline__ int32_t neighbour_y(int32_t i)
+{
+    return (i < 4 ? i : i + 1) / 3 - 1;
+}
+
+static __device__ __forceinline__ mvf_tm_flow flow_of(const mvf_tm_params &p)
+{
+    return p.flows[blockIdx.y * p.flow_step];
+}
+
+// Costs.
+
+// One window of a flow: where it begins in the current image.
+struct tm_window {
+    const uint32_t *current, *reference;
+    int32_t x, y;
+};
+
+static __device__ __forceinline__ tm_window window_at(const mvf_tm_params &p,
+                                                      const mvf_tm_flow &flow, int32_t col,
+                                                      int32_t row)
+{
+    int32_t offset = (MVF_TM_WINDOW - p.cell_px) / 2;
+    tm_window w = {(const uint32_t *)(flow.from + p.features),
+                   (const uint32_t *)(flow.to + p.features), col * p.cell_px - offset,
+                   row * p.cell_px - offset};
+    return w;
+}
+
+// The place of px i of those that count.
+static __device__ __forceinline__ void place_of(int32_t i, int32_t few, int32_t *dx, int32_t *dy)
+{
+    *dy = few ? i : i >> 1;
+    *dx = few ? 0x2031 >> 4 * i & 3 : 2 * (i & 1) + (*dy & 1);
+}
+
+// Four samples weighted by parts of 64, three features side by side.
+static __device__ __forceinline__ uint32_t blend(uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                                                 int32_t fx, int32_t fy)
+{
+    constexpr uint32_t outer = 0x00ff00ff, half = 0x00200020;
+    uint32_t wa = (8 - fx) * (8 - fy), wb = fx * (8 - fy), wc = (8 - fx) * fy, wd = fx * fy;
+    uint32_t i_gy =
+        (a & outer) * wa + (b & outer) * wb + (c & outer) * wc + (d & outer) * wd + half;
+    uint32_t gx =
+        (a >> 8 & 255) * wa + (b >> 8 & 255) * wb + (c >> 8 & 255) * wc + (d >> 8 & 255) * wd + 32;
+    return i_gy >> 6 & outer | gx >> 6 << 8;
+}
+
+// How a vector reads the reference: the half samples round it, and its place between them.
+struct tm_taps {
+    const uint32_t *a, *b, *c, *d;
+    int32_t fx, fy;
+};
+
+static __device__ __forceinline__ tm_taps taps_at(const mvf_tm_params &p, const tm_window &w,
+                                                  uint32_t v)
+{
+    int32_t vx = x_of(v), vy = y_of(v), half_x = vx >> 3 & 1, half_y = vy >> 3 & 1;
+    int32_t x = clamp_between(w.x + (vx >> 4), MVF_TM_WINDOW_MIN, p.width + MVF_TM_WINDOW_PAST_END);
+    int32_t y =
+        clamp_between(w.y + (vy >> 4), MVF_TM_WINDOW_MIN, p.height + MVF_TM_WINDOW_PAST_END);
+    int64_t phase = p.phase_bytes / 4, at = (int64_t)y * p.stride_px + x,
+            below = half_y * p.stride_px;
+    const uint32_t *upper = w.reference + 2 * half_y * phase + at;
+    const uint32_t *lower = w.reference + 2 * (half_y ^ 1) * phase + at + below;
+    tm_taps t = {upper + half_x * phase,
+                 upper + (half_x ^ 1) * phase + half_x,
+                 lower + half_x * phase,
+                 lower + (half_x ^ 1) * phase + half_x,
+                 vx & 7,
+                 vy & 7};
+    return t;
+}
+
+static __device__ __forceinline__ int32_t pixel_cost(const mvf_tm_params &p, const tm_window &w,
+                                                     const tm_taps &t, int32_t dx, int32_t dy)
+{
+    int64_t at = (int64_t)dy * p.stride_px + dx;
+    uint32_t own = w.current[(int64_t)w.y * p.stride_px + w.x + at];
+    uint32_t other = blend(t.a[at], t.b[at], t.c[at], t.d[at], t.fx, t.fy);
+    return min((int32_t)__vsadu4(own, other), MVF_TM_PIXEL_COST_MAX);
+}
+
+static __device__ int32_t window_cost(const mvf_tm_params &p, const tm_window &w, uint32_t v)
+{
+    tm_taps t = taps_at(p, w, v);
+    int32_t sum = 0, n = p.few ? 4 : 8;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t dx, dy;
+        place_of(i, p.few, &dx, &dy);
+        sum += pixel_cost(p, w, t, dx, dy);
+    }
+    return p.few ? 4 * sum : 2 * sum;
+}
+
+static __device__ __forceinline__ int32_t team_sum(int32_t value)
+{
+#pragma unroll
+    for (int32_t lanes = TEAM / 2; lanes; lanes /= 2)
+        value += __shfl_xor_sync(ALL_LANES, value, lanes, TEAM);
+    return value;
+}
+
+static __device__ __forceinline__ int32_t team_min(int32_t value)
+{
+#pragma unroll
+    for (int32_t lanes = TEAM / 2; lanes; lanes /= 2)
+        value = min(value, __shfl_xor_sync(ALL_LANES, value, lanes, TEAM));
+    return value;
+}
+
+// The cost at one vector, a px each lane.
+static __device__ int32_t team_cost(const mvf_tm_params &p, const tm_window &w, uint32_t v,
+                                    int32_t lane)
+{
+    tm_taps t = taps_at(p, w, v);
+    int32_t dx, dy, cost = 0;
+    place_of(p.few ? lane & 3 : lane, p.few, &dx, &dy);
+    if (!p.few || lane < 4)
+        cost = pixel_cost(p, w, t, dx, dy);
+    return team_sum(cost) * (p.few ? 4 : 2);
+}
+
+// The cell of this team, the last one for those behind it.
+struct tm_cell {
+    int32_t index, col, row, lane, exists;
+};
+
+static __device__ __forceinline__ tm_cell cell_of_team(const mvf_tm_params &p)
+{
+    int32_t n = p.cols * p.rows;
+    int32_t index = blockIdx.x * (MVF_TM_THREADS / TEAM) + threadIdx.x / TEAM;
+    tm_cell c = {min(index, n - 1), 0, 0, (int32_t)threadIdx.x % TEAM, index < n};
+    c.col = c.index % p.cols;
+    c.row = c.index / p.cols;
+    return c;
+}
+
+// Labels.
+
+// A lane's share of the candidates beside the own vector: what they cost in the upper bits, their
+// place in the order in the lower ones; NO_KEY: none.
+struct tm_candidates {
+    uint32_t vectors[1 + MVF_TM_MAX_REACHES];
+    int32_t keys[1 + MVF_TM_MAX_REACHES];
+};
+
+static __device__ __forceinline__ int32_t key_of(int32_t cost, int32_t order)
+{
+    return cost << 6 | order;
+}
+
+// Drops the vectors that are much like the own one or like one before them.
+static __device__ __forceinline__ void drop_alike(const mvf_tm_params &p, const tm_cell &cell,
+                                                  uint32_t own, const uint32_t *vectors,
+                                                  int32_t *is_new)
+{
+    int32_t half = 1 << p.log2_step >> 1;
+    uint32_t steps[MVF_TM_MAX_REACHES];
+#pragma unroll
+    for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++) {
+        int32_t x = (x_of(vectors[r]) - x_of(own) + half) >> p.log2_step;
+        int32_t y = (y_of(vectors[r]) - y_of(own) + half) >> p.log2_step;
+        steps[r] = vector_of(x, y);
+        is_new[r] = r < p.n_reaches && !((uint32_t)(x + 1) <= 2 && (uint32_t)(y + 1) <= 2);
+    }
+#pragma unroll
+    for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++)
+        for (int32_t lane = 0; lane < TEAM; lane++) {
+            uint32_t before = __shfl_sync(ALL_LANES, steps[r], lane, TEAM);
+#pragma unroll
+            for (int32_t later = r; later < MVF_TM_MAX_REACHES; later++)
+                if (steps[later] == before && (later > r || cell.lane > lane))
+                    is_new[later] = 0;
+        }
+}
+
+static __device__ void find_in_pass(const mvf_tm_params &p, const tm_window &w, const tm_cell &cell,
+                                    const uint32_t *vectors, uint32_t own, tm_candidates &c)
+{
+    int32_t dx = neighbour_x(cell.lane), dy = neighbour_y(cell.lane), is_new[MVF_TM_MAX_REACHES];
+    c.vectors[0] =
+        clamped_vector(x_of(own) + dx * (1 << p.log2_step), y_of(own) + dy * (1 << p.log2_step));
+#pragma unroll
+    for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++) {
+        int32_t col = clamp_between(cell.col + p.reaches[r] * dx, 0, p.cols - 1);
+        int32_t row = clamp_between(cell.row + p.reaches[r] * dy, 0, p.rows - 1);
+        c.vectors[1 + r] = vectors[row * p.cols + col];
+    }
+    drop_alike(p, cell, own, c.vectors + 1, is_new);
+    c.keys[0] = key_of(window_cost(p, w, c.vectors[0]), cell.lane);
+#pragma unroll
+    for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++)
+        c.keys[1 + r] =
+            is_new[r] ? key_of(window_cost(p, w, c.vectors[1 + r]), TEAM * (1 + r) + cell.lane)
+                      : NO_KEY;
+}
+
+static __device__ void find_at_top(const mvf_tm_params &p, const tm_window &w, const tm_cell &cell,
+                                   tm_candidates &c)
+{
+    constexpr int32_t side = 2 * MVF_TM_TOP_RANGE_PX + 1;
+    c.vectors[0] = 0;
+    c.keys[0] = NO_KEY;
+#pragma unroll
+    for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++) {
+        int32_t order = TEAM * r + cell.lane, place = order < side * side / 2 ? order : order + 1;
+        c.vectors[1 + r] = vector_of(MVF_TM_UNIT * (place % side - MVF_TM_TOP_RANGE_PX),
+                                     MVF_TM_UNIT * (place / side - MVF_TM_TOP_RANGE_PX));
+        c.keys[1 + r] = key_of(window_cost(p, w, c.vectors[1 + r]), order);
+    }
+}
+
+static_assert(TEAM * MVF_TM_MAX_REACHES == 24,
+              "all places round the centre have a lane at the top");
+
+// Writes the own vector and the five cheapest others.
+static __device__ void write_labels(const mvf_tm_params &p, const mvf_tm_flow &flow,
+                                    const tm_cell &cell, uint32_t own, int32_t own_cost,
+                                    tm_candidates &c)
+{
+    uint32_t *labels = (uint32_t *)(flow.work + p.labels) + (int64_t)cell.index * MVF_TM_PLACES;
+    int16_t *costs = (int16_t *)(flow.work + p.costs) + (int64_t)cell.index * MVF_TM_PLACES;
+    uint32_t mine = own;
+    int32_t cost = cell.lane ? MVF_TM_NO_LABEL : own_cost;
+    for (int32_t k = 1; k < MVF_TM_LABELS; k++) {
+        int32_t least = NO_KEY, best;
+        uint32_t vector = 0;
+#pragma unroll
+        for (int32_t i = 0; i < 1 + MVF_TM_MAX_REACHES; i++)
+            least = min(least, c.keys[i]);
+        best = team_min(least);
+#pragma unroll
+        for (int32_t i = 0; i < 1 + MVF_TM_MAX_REACHES; i++)
+            if (best != NO_KEY && c.keys[i] == best) {
+                c.keys[i] = NO_KEY;
+                vector = c.vectors[i];
+            }
+        // One lane has it: the others add nothing.
+        vector = (uint32_t)team_sum((int32_t)vector);
+        if (cell.lane == k && best != NO_KEY) {
+            mine = vector;
+            cost = best >> 6;
+        }
+    }
+    if (cell.exists) {
+        labels[cell.lane] = mine;
+        costs[cell.lane] = (int16_t)cost;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_label_top(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    tm_cell cell = cell_of_team(p);
+    tm_window w = window_at(p, flow, cell.col, cell.row);
+    tm_candidates c;
+    int32_t cost = team_cost(p, w, 0, cell.lane);
+    find_at_top(p, w, cell, c);
+    write_labels(p, flow, cell, 0, cost, c);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_label(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    tm_cell cell = cell_of_team(p);
+    tm_window w = window_at(p, flow, cell.col, cell.row);
+    const uint32_t *vectors = (const uint32_t *)(flow.work + p.vectors);
+    uint32_t own = vectors[cell.index];
+    tm_candidates c;
+    int32_t cost = team_cost(p, w, own, cell.lane);
+    find_in_pass(p, w, cell, vectors, own, c);
+    write_labels(p, flow, cell, own, cost, c);
+}
+
+// Paths.
+
+// A line of cells in one sense.
+struct tm_line {
+    int32_t first, step, n, sense;
+};
+
+static __device__ __forceinline__ tm_line line_of_team(const mvf_tm_params &p, int32_t index)
+{
+    int32_t n_row_lines = p.by_rows ? 2 * p.rows : 0, along = index < n_row_lines;
+    int32_t which = (along ? index : index - n_row_lines) >> 1, back = index & 1;
+    tm_line line = {along ? which * p.cols : which, along ? 1 : p.cols, along ? p.cols : p.rows,
+                    (along ? 0 : 2) + back};
+    if (back) {
+        line.first += (line.n - 1) * line.step;
+        line.step = -line.step;
+    }
+    return line;
+}
+
+// One lane a label: L of each cell of a line, the next cell's labels being fetched meanwhile.
+extern "C" __global__ void __launch_bounds__(MVF_TM_PATH_THREADS) truemotion_path(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    int32_t lane = threadIdx.x % TEAM;
+    int32_t n_lines = (p.by_rows ? 2 * p.rows : 0) + (p.by_cols ? 2 * p.cols : 0);
+    int32_t index = blockIdx.x * (MVF_TM_PATH_THREADS / TEAM) + threadIdx.x / TEAM;
+    int32_t exists = index < n_lines;
+    tm_line line = line_of_team(p, min(index, n_lines - 1));
+    const uint32_t *labels = (const uint32_t *)(flow.work + p.labels) + lane;
+    const int16_t *costs = (const int16_t *)(flow.work + p.costs) + lane;
+    int16_t *paths = (int16_t *)(flow.work + p.paths + line.sense * p.path_bytes) + lane;
+    int64_t at = (int64_t)line.first * MVF_TM_PLACES, step = (int64_t)line.step * MVF_TM_PLACES;
+    // Teams of a warp may have lines of different lengths, and shuffle together.
+    int32_t n = max(line.n, __shfl_xor_sync(ALL_LANES, line.n, TEAM));
+    n = max(n, __shfl_xor_sync(ALL_LANES, n, 2 * TEAM));
+    uint32_t label = labels[at], before = 0;
+    int32_t cost = costs[at], sum = 0;
+    for (int32_t i = 0; i < n; i++) {
+        int64_t next = i + 1 < line.n ? at + step : at;
+        uint32_t next_label = labels[next];
+        int32_t next_cost = costs[next], floor = team_min(sum), best = NO_KEY;
+#pragma unroll
+        for (int32_t j = 0; j < MVF_TM_LABELS; j++) {
+            int32_t from = __shfl_sync(ALL_LANES, sum, j, TEAM);
+            uint32_t vector = __shfl_sync(ALL_LANES, before, j, TEAM);
+            best = __viaddmin_s32(
+                from, min(MVF_TM_PENALTY_SLOPE * distance(label, vector), p.penalty_max), best);
+        }
+        sum = i ? cost + best - floor : cost;
+        if (exists && i < line.n)
+            paths[at] = (int16_t)sum;
+        before = label;
+        label = next_label;
+        cost = next_cost;
+        at = next;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_choose(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    int32_t cell = blockIdx.x * MVF_TM_THREADS + threadIdx.x, best = 0, least = NO_KEY;
+    if (cell >= p.cols * p.rows)
+        return;
+    for (int32_t k = 0; k < MVF_TM_LABELS; k++) {
+        int32_t sum = 0;
+        for (int32_t sense = p.by_rows ? 0 : 2; sense < (p.by_cols ? 4 : 2); sense++)
+            sum += ((const int16_t *)(flow.work + p.paths +
+                                      sense * p.path_bytes))[(int64_t)cell * MVF_TM_PLACES + k];
+        if (sum < least) {
+            least = sum;
+            best = k;
+        }
+    }
+    ((uint32_t *)(flow.work + p.vectors))[cell] =
+        ((const uint32_t *)(flow.work + p.labels))[(int64_t)cell * MVF_TM_PLACES + best];
+}
+
+// Medians.
+
+// A tile of cells with what surrounds it, and the weights of each thread's window.
+template <int32_t R> struct tm_median_tile {
+    uint32_t vectors[TILE_H + 2 * R][TILE_W + 2 * R];
+    // 256 outside of the grid, and where a cell is occluded.
+    uint16_t guides[TILE_H + 2 * R][TILE_W + 2 * R];
+    uint8_t weights[(2 * R + 1) * (2 * R + 1)][MVF_TM_TILE_THREADS];
+    uint8_t table[MVF_TM_N_WEIGHTS];
+};
+
+template <int32_t R>
+static __device__ void fill_tile(const mvf_tm_params &p, const mvf_tm_flow &flow,
+                                 tm_median_tile<R> &t, int32_t first_col, int32_t first_row)
+{
+    constexpr int32_t wide = TILE_W + 2 * R;
+    const uint32_t *vectors = (const uint32_t *)(flow.work + p.vectors);
+    const uint8_t *visible = (const uint8_t *)(flow.work + p.visible);
+    const uint8_t *guides = (const uint8_t *)(flow.from + p.guide);
+    for (int32_t i = threadIdx.x; i < MVF_TM_N_WEIGHTS; i += MVF_TM_TILE_THREADS)
+        t.table[i] = far_weights[i];
+    for (int32_t i = threadIdx.x; i < wide * (TILE_H + 2 * R); i += MVF_TM_TILE_THREADS) {
+        int32_t col = first_col + i % wide - R, row = first_row + i / wide - R;
+        int32_t cell = row * p.cols + col,
+                in = col >= 0 && row >= 0 && col < p.cols && row < p.rows;
+        t.vectors[i / wide][i % wide] = in ? vectors[cell] : 0;
+        t.guides[i / wide][i % wide] = in && (!p.is_checked || visible[cell]) ? guides[cell] : 256;
+    }
+}
+
+// The smallest values that, with the smaller ones, have `half` of the weight, by bisection.
+template <int32_t R>
+static __device__ uint32_t bisect(const tm_median_tile<R> &t, int32_t in_x, int32_t in_y,
+                                  int32_t half, int32_t low_x, int32_t high_x, int32_t low_y,
+                                  int32_t high_y)
+{
+    constexpr int32_t side = 2 * R + 1;
+    while (low_x < high_x || low_y < high_y) {
+        int32_t middle_x = (low_x + high_x) >> 1, middle_y = (low_y + high_y) >> 1;
+        int32_t weight_x = 0, weight_y = 0;
+        for (int32_t j = 0; j < side; j++)
+#pragma unroll
+            for (int32_t i = 0; i < side; i++) {
+                uint32_t v = t.vectors[in_y + j][in_x + i];
+                int32_t w = t.weights[j * side + i][threadIdx.x];
+                weight_x += x_of(v) <= middle_x ? w : 0;
+                weight_y += y_of(v) <= middle_y ? w : 0;
+            }
+        if (low_x < high_x) {
+            low_x = weight_x >= half ? low_x : middle_x + 1;
+            high_x = weight_x >= half ? middle_x : high_x;
+        }
+        if (low_y < high_y) {
+            low_y = weight_y >= half ? low_y : middle_y + 1;
+            high_y = weight_y >= half ? middle_y : high_y;
+        }
+    }
+    return vector_of(low_x, low_y);
+}
+
+template <int32_t R> static __device__ void median(const mvf_tm_params &p)
+{
+    __shared__ tm_median_tile<R> t;
+    constexpr int32_t side = 2 * R + 1;
+    mvf_tm_flow flow = flow_of(p);
+    int32_t across = (p.cols + TILE_W - 1) / TILE_W;
+    int32_t first_col = (int32_t)blockIdx.x % across * TILE_W,
+            first_row = (int32_t)blockIdx.x / across * TILE_H;
+    int32_t in_x = threadIdx.x % TILE_W, in_y = threadIdx.x / TILE_W;
+    int32_t col = first_col + in_x, row = first_row + in_y;
+    fill_tile<R>(p, flow, t, first_col, first_row);
+    __syncthreads();
+    if (col >= p.cols || row >= p.rows)
+        return;
+    int32_t guide = ((const uint8_t *)(flow.from + p.guide))[row * p.cols + col];
+    uint32_t own = t.vectors[in_y + R][in_x + R];
+    int32_t total = 0, low_x = x_of(own), high_x = low_x, low_y = y_of(own), high_y = low_y;
+    for (int32_t j = 0; j < side; j++)
+        for (int32_t i = 0; i < side; i++) {
+            int32_t other = t.guides[in_y + j][in_x + i];
+            int32_t w = other < 256 ? t.table[abs(other - guide)] : 0;
+            uint32_t v = t.vectors[in_y + j][in_x + i];
+            t.weights[j * side + i][threadIdx.x] = (uint8_t)w;
+            total += w;
+            low_x = min(low_x, x_of(v));
+            high_x = max(high_x, x_of(v));
+            low_y = min(low_y, y_of(v));
+            high_y = max(high_y, y_of(v));
+        }
+    ((uint32_t *)(flow.work + p.made))[row * p.cols + col] =
+        total ? bisect<R>(t, in_x, in_y, (total + 1) / 2, low_x, high_x, low_y, high_y) : own;
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_TILE_THREADS)
+    truemotion_median_2(mvf_tm_params p)
+{
+    median<2>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_TILE_THREADS)
+    truemotion_median_4(mvf_tm_params p)
+{
+    median<4>(p);
+}
+
+// Between grids.
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_descend(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    int32_t cell = blockIdx.x * MVF_TM_THREADS + threadIdx.x;
+    if (cell >= p.cols * p.rows)
+        return;
+    int32_t above = (cell / p.cols >> p.shift) * p.coarse_cols + (cell % p.cols >> p.shift);
+    uint32_t v = ((const uint32_t *)(flow.work + p.vectors))[above];
+    ((uint32_t *)(flow.work + p.made))[cell] = clamped_vector(p.scale * x_of(v), p.scale * y_of(v));
+    if (p.is_checked)
+        ((uint8_t *)(flow.work + p.made_visible))[cell] =
+            ((const uint8_t *)(flow.work + p.visible))[above];
+}
+
+static __device__ int32_t sees(const mvf_tm_params &p, const uint32_t *backward, int32_t col,
+                               int32_t row, uint32_t v)
+{
+    int32_t g = p.cell_px;
+    int32_t x = 16 * g * col + 8 * (g - 1) + x_of(v), y = 16 * g * row + 8 * (g - 1) + y_of(v);
+    if (x < 0 || y < 0 || x > 16 * (p.width - 1) || y > 16 * (p.height - 1))
+        return 0;
+    uint32_t back = backward[((y + 8) >> 4) / g * p.cols + ((x + 8) >> 4) / g];
+    return abs(x_of(v) + x_of(back)) + abs(y_of(v) + y_of(back)) <= MVF_TM_DISAGREEMENT;
+}
+
+// The flow after the checked one is its backward flow.
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_check(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    int32_t cell = blockIdx.x * MVF_TM_THREADS + threadIdx.x;
+    if (cell >= p.cols * p.rows)
+        return;
+    uint32_t v = ((const uint32_t *)(flow.work + p.vectors))[cell];
+    const uint32_t *backward =
+        (const uint32_t *)(p.flows[blockIdx.y * p.flow_step + 1].work + p.vectors);
+    ((uint8_t *)(flow.work + p.visible))[cell] =
+        sees(p, backward, cell % p.cols, cell / p.cols, v) ? 255 : 0;
+}
+
+// What is known of cells and px: mvf_tm_match of search/truemotion.h.
+struct tm_match {
+    int16_t x, y;
+    uint16_t cost;
+    uint8_t confidence, flags;
+};
+
+static __device__ int32_t rival_cost(const mvf_tm_params &p, const tm_window &w, uint32_t own,
+                                     uint32_t rival)
+{
+    return distance(own, rival) < MVF_TM_RIVAL_DISTANCE ? NO_KEY : window_cost(p, w, rival);
+}
+
+static __device__ int32_t texture(const mvf_tm_params &p, const tm_window &w, int32_t lane)
+{
+    int32_t dx, dy;
+    place_of(lane, 0, &dx, &dy);
+    uint32_t own = w.current[(int64_t)(w.y + dy) * p.stride_px + w.x + dx];
+    return team_sum(abs((int32_t)(own >> 8 & 255) - 128) + abs((int32_t)(own >> 16 & 255) - 128));
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_rate(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    tm_cell cell = cell_of_team(p);
+    tm_window w = window_at(p, flow, cell.col, cell.row);
+    const uint32_t *vectors = (const uint32_t *)(flow.work + p.vectors);
+    uint32_t own = vectors[cell.index];
+    int32_t dx = neighbour_x(cell.lane), dy = neighbour_y(cell.lane);
+    int32_t col = clamp_between(cell.col + dx * MVF_TM_RIVAL_REACH, 0, p.cols - 1);
+    int32_t row = clamp_between(cell.row + dy * MVF_TM_RIVAL_REACH, 0, p.rows - 1);
+    // Wider than a stored vector may be, like the CPU's.
+    uint32_t near = vector_of(x_of(own) + dx * MVF_TM_UNIT, y_of(own) + dy * MVF_TM_UNIT);
+    int32_t cost = team_cost(p, w, own, cell.lane);
+    int32_t rival = team_min(
+        min(rival_cost(p, w, own, near), rival_cost(p, w, own, vectors[row * p.cols + col])));
+    int32_t is_flat = texture(p, w, cell.lane) < MVF_TM_FLAT_TEXTURE;
+    int32_t occluded = !((const uint8_t *)(flow.work + p.visible))[cell.index];
+    if (cell.lane || !cell.exists)
+        return;
+    tm_match *match = (tm_match *)(flow.work + p.ratings) + cell.index;
+    match->cost = (uint16_t)cost;
+    match->confidence = occluded || rival <= cost
+                            ? 0
+                            : (uint8_t)(255 * (rival - cost) / (rival + MVF_TM_CONFIDENCE_COST));
+    match->flags =
+        (uint8_t)((occluded ? MVF_TM_FLAG_OCCLUDED : 0) | (is_flat ? MVF_TM_FLAG_FLAT : 0));
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_mean(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    int32_t cell = blockIdx.x * MVF_TM_THREADS + threadIdx.x;
+    if (cell >= p.cols * p.rows)
+        return;
+    const uint32_t *vectors = (const uint32_t *)(flow.work + p.vectors);
+    const uint8_t *visible = (const uint8_t *)(flow.work + p.visible);
+    const uint8_t *guides = (const uint8_t *)(flow.from + p.guide);
+    uint32_t own = vectors[cell];
+    int32_t col = cell % p.cols, row = cell / p.cols, weight = 0, sum_x = 0, sum_y = 0;
+    for (int32_t y = max(row - MVF_TM_MEAN_RADIUS, 0);
+         y <= min(row + MVF_TM_MEAN_RADIUS, p.rows - 1); y++)
+        for (int32_t x = max(col - MVF_TM_MEAN_RADIUS, 0);
+             x <= min(col + MVF_TM_MEAN_RADIUS, p.cols - 1); x++) {
+            int32_t other = y * p.cols + x;
+            if (distance(vectors[other], own) > MVF_TM_MEAN_REACH ||
+                !(visible[other] || other == cell))
+                continue;
+            int32_t w = far_weights[abs(guides[cell] - guides[other])];
+            weight += w;
+            sum_x += w * (x_of(vectors[other]) - x_of(own));
+            sum_y += w * (y_of(vectors[other]) - y_of(own));
+        }
+    ((uint32_t *)(flow.work + p.made))[cell] =
+        vector_of(x_of(own) + divide_down(2 * sum_x + weight, 2 * weight),
+                  y_of(own) + divide_down(2 * sum_y + weight, 2 * weight));
+}
+
+// Matches of cells: what they are rated, with the vectors that the mean has made.
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_cells(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    int32_t cell = blockIdx.x * MVF_TM_THREADS + threadIdx.x;
+    if (cell >= p.cols * p.rows)
+        return;
+    tm_match match = ((const tm_match *)(flow.work + p.ratings))[cell];
+    uint32_t v = ((const uint32_t *)(flow.work + p.vectors))[cell];
+    match.x = (int16_t)x_of(v);
+    match.y = (int16_t)y_of(v);
+    ((tm_match *)(p.matches + blockIdx.y * p.match_bytes))[cell] = match;
+}
+
+static __device__ uint32_t interpolate(const mvf_tm_params &p, const mvf_tm_flow &flow, int32_t x,
+                                       int32_t y, int32_t luma)
+{
+    const uint32_t *vectors = (const uint32_t *)(flow.work + p.vectors);
+    const uint8_t *guides = (const uint8_t *)(flow.from + p.guide);
+    int32_t g = p.cell_px, weight = 0, sum_x = 0, sum_y = 0;
+    int32_t first_col = divide_down(2 * x + 1 - g, 2 * g),
+            first_row = divide_down(2 * y + 1 - g, 2 * g);
+    for (int32_t row = max(first_row, 0); row <= min(first_row + 1, p.rows - 1); row++)
+        for (int32_t col = max(first_col, 0); col <= min(first_col + 1, p.cols - 1); col++) {
+            uint32_t v = vectors[row * p.cols + col];
+            int32_t shade = abs(luma - guides[row * p.cols + col]);
+            int32_t w = (2 * g - abs(2 * x + 1 - (2 * col + 1) * g)) *
+                        (2 * g - abs(2 * y + 1 - (2 * row + 1) * g)) *
+                        near_weights[min(shade, MVF_TM_N_NEAR_WEIGHTS - 1)];
+            weight += w;
+            sum_x += w * x_of(v);
+            sum_y += w * y_of(v);
+        }
+    return vector_of(divide_down(2 * sum_x + weight, 2 * weight),
+                     divide_down(2 * sum_y + weight, 2 * weight));
+}
+
+// Matches of px: the vectors between those of cells, and what the cell of 4x4 px is rated.
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_pixels(mvf_tm_params p)
+{
+    mvf_tm_flow flow = flow_of(p);
+    int64_t at = (int64_t)blockIdx.x * MVF_TM_THREADS + threadIdx.x;
+    if (at >= (int64_t)p.width * p.height)
+        return;
+    int32_t x = (int32_t)(at % p.width), y = (int32_t)(at / p.width);
+    int32_t cell = y / MVF_TM_CELL_PX * p.coarse_cols + x / MVF_TM_CELL_PX;
+    tm_match match = ((const tm_match *)(flow.work + p.ratings))[cell];
+    uint32_t v = interpolate(p, flow, x, y, ((const uint8_t *)(flow.from + p.luma))[at]);
+    match.x = (int16_t)x_of(v);
+    match.y = (int16_t)y_of(v);
+    ((tm_match *)(p.matches + blockIdx.y * p.match_bytes))[at] = match;
+}
