@@ -28,7 +28,11 @@ def main():
     shell, setup = sys.argv[1:]
     lines = sys.stdin.read().splitlines()
     arguments = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"]}[shell]
-    child, terminal = pty.fork()
+    try:
+        child, terminal = pty.fork()
+    except OSError as error:
+        print("no terminal can be had: %s" % error, file=sys.stderr)
+        return 77
     if child == 0:
         os.environ.update(TERM="dumb", PS1="", HISTFILE="", INPUTRC="/dev/null")
         os.execvp(arguments[0], arguments)
@@ -41,6 +45,7 @@ def main():
         os.write(terminal, (line + "\t\x01echo '<'\x22 \x22\x05' >'\n").encode())
         print(read_until(terminal, r"^<\s+(.*?)\s*>$", deadline), flush=True)
     os.write(terminal, b"exit\n")
+    return 0
 
 
-main()
+sys.exit(main())
