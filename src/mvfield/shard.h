@@ -31,6 +31,7 @@ typedef struct mvf_shard {
     const char *settings;
 } mvf_shard;
 
+/* How shards are joined. */
 typedef struct mvf_merge_options {
     /* Set by mvf_merge_options_init(). */
     size_t struct_size;
@@ -39,6 +40,7 @@ typedef struct mvf_merge_options {
     mvf_logger logger;
 } mvf_merge_options;
 
+/* Fills in the defaults. */
 MVF_API void mvf_merge_options_init(mvf_merge_options *options);
 
 /*
