@@ -18,7 +18,8 @@ samples_attach_side_data_LDADD = src/libmvfield-video.la src/libmvfield.la $(AVF
 endif
 endif
 
-EXTRA_DIST += samples/slurm/README.md samples/slurm/merge.sbatch samples/slurm/shard.sbatch \
+EXTRA_DIST += samples/kubernetes/extract-job.yaml samples/kubernetes/merge-job.yaml \
+	samples/parallel/extract.sh samples/slurm/merge.sbatch samples/slurm/shard.sbatch \
 	samples/slurm/submit.sh
 
 EXTRA_DIST += samples/python/mvf.py samples/python/mvfield.py samples/python/plot_field.py
