@@ -76,6 +76,8 @@ cli_tests += tests/cli/batch.tap tests/cli/engines.tap tests/cli/shard.tap tests
 cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/readme.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
+# After all others: libtool moves the libraries away while it links them anew for their place.
+tests/cli/install.log: $(filter-out tests/cli/install.log,$(TEST_LOGS))
 endif
 EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/browser.py tests/cli/cover_first.py tests/cli/formats.py tests/cli/hostile.py \
 	tests/cli/complete.py tests/cli/measure.py tests/cli/python.py
