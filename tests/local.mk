@@ -71,7 +71,7 @@ cli_tests = tests/cli/draw.tap tests/cli/report.tap tests/cli/codec.tap tests/cl
 	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap \
 	tests/cli/source.tap
 # What strangers send.
-cli_tests += tests/cli/hostile.tap tests/cli/live.tap
+cli_tests += tests/cli/damage.tap tests/cli/hostile.tap tests/cli/live.tap
 cli_tests += tests/cli/batch.tap tests/cli/engines.tap tests/cli/shard.tap tests/cli/slurm.tap
 cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/readme.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
 if HAVE_FFMPEG
@@ -79,7 +79,7 @@ TESTS += $(cli_tests)
 # After all others: libtool moves the libraries away while it links them anew for their place.
 tests/cli/install.log: $(filter-out tests/cli/install.log,$(TEST_LOGS))
 endif
-EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/browser.py tests/cli/cover_first.py tests/cli/formats.py tests/cli/hostile.py \
+EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/browser.py tests/cli/cover_first.py tests/cli/formats.py tests/cli/hostile.py tests/damage.py \
 	tests/cli/complete.py tests/cli/measure.py tests/cli/python.py
 
 if HAVE_AVFILTER

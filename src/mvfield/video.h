@@ -90,8 +90,11 @@ typedef struct mvf_source_info {
  * is FFmpeg's to read, its protocols included ("concat:a|b", "http://..."): names that strangers
  * choose want a "./" before them, which makes any of them a file.
  *
- * Of what is not local, no frame is held back for the sake of decoder threads; of pipes, FIFOs and
- * devices threads - 1 frames are, so none with threads = 1.
+ * Files are decoded by several threads. At the first sign of damage they are read once more, by one
+ * thread, so that each run gives the same frames; pipes, FIFOs, devices and network addresses are
+ * read so from the start, and no frame of theirs is held back. With FFmpeg before 6.1, one kind of
+ * damage shows for certain with threads = 1 only: slices of H.264 that are missing or end early and
+ * leave no error behind.
  *
  * `options` may be NULL; they are copied. On failure *source is NULL: MVF_ERROR_IO,
  * MVF_ERROR_DATA, MVF_ERROR_NO_VIDEO, MVF_ERROR_ARGUMENT (no such stream, or not a video one),

@@ -23,7 +23,12 @@ static int fetch_packet(mvf_decoder *decoder)
     if (error == AVERROR_EOF) {
         decoder->draining = 1;
         error = decoder->calls.send(decoder->context, NULL);
-        return is_fatal(error) ? error : AVERROR_EOF;
+        if (is_fatal(error))
+            return error;
+        /* Of a packet before, which the decoder had not looked at. */
+        if (error < 0 && error != AVERROR_EOF)
+            count_refused(decoder, error);
+        return AVERROR_EOF;
     }
     decoder->has_packet = error >= 0;
     return error;

@@ -178,7 +178,12 @@ struct mvf_source {
     mvf_source_report report;
     mvf_input input;
     /* Whether it is no regular file, and not even local. */
-    int is_live, is_remote;
+    int is_live;
+    /* Whether one thread decodes: since the input is damaged, was entered in the middle, or cannot
+     * be read twice. What several threads make of damage is not the same each time. */
+    int is_careful;
+    /* Frames, and packets of other streams, that were handed on before a second reading began. */
+    int64_t n_frames_to_skip, n_others_to_skip, n_others;
     AVFormatContext *format;
     AVStream *stream;
     AVCodecContext *codec;
@@ -195,6 +200,8 @@ struct mvf_source {
     int64_t clean_until;
     /* Packets of the stream, runs of failed reads, and failed reads in a row. */
     int64_t n_packets, n_read_errors;
+    /* Whether the container marked one of them as damaged. */
+    int is_marked;
     /* Whether a frame came with codec vectors. */
     int has_vectors;
     int read_errors;
@@ -241,5 +248,8 @@ mvf_status mvf_source_fail_timeout(const mvf_source *source);
 
 mvf_status mvf_source_open_input(mvf_source *source, const char *url);
 mvf_status mvf_source_open_decoder(mvf_source *source);
+
+/* Opens the decoder anew, for one thread, before the first packet. */
+mvf_status mvf_source_reopen_decoder(mvf_source *source);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <libavutil/attributes.h>
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
 
@@ -107,8 +108,8 @@ static int is_stored(const mvf_source *source, const char *url, int is_local)
 static void set_patience(mvf_source *source, const char *url, int is_local)
 {
     int64_t limit_ms = source->options.timeout_ms;
-    source->is_remote = !is_local && !is_stored(source, url, is_local);
     source->is_live = !is_stored(source, url, is_local);
+    source->is_careful |= source->is_live || !strcmp(url, "-");
     if (limit_ms < 0)
         limit_ms = is_local ? LOCAL_TIMEOUT_MS : REMOTE_TIMEOUT_MS;
     source->patience.limit_us = source->is_live ? limit_ms * 1000 : 0;
@@ -300,13 +301,17 @@ static void fill_info(mvf_source *source)
     };
 }
 
-/* Decoders that get no memory for a picture may show another one instead and say nothing. */
+/* Decoders that get no memory for a picture may show another one instead and say nothing. The
+ * memory is cleared, since damage may leave it as it is. */
 static int get_picture_memory(AVCodecContext *codec, AVFrame *frame, int flags)
 {
     mvf_source *source = codec->opaque;
     int error = avcodec_default_get_buffer2(codec, frame, flags);
     if (error == AVERROR(ENOMEM))
         source->out_of_memory = 1;
+    for (int i = 0; !error && !frame->hw_frames_ctx && i < AV_NUM_DATA_POINTERS; i++)
+        if (frame->buf[i])
+            memset(frame->buf[i]->data, 0, (size_t)frame->buf[i]->size);
     return error;
 }
 
@@ -323,6 +328,30 @@ static void watch_memory(mvf_source *source)
 #endif
 }
 
+/* Decoders that, with frame threads, abort the process where each sign of damage has to show. */
+static int is_fragile(enum AVCodecID codec)
+{
+    return codec == AV_CODEC_ID_MPEG4 || codec == AV_CODEC_ID_RV30 || codec == AV_CODEC_ID_RV40;
+}
+
+/* Several threads are used as long as there is no damage, each sign of which has to show at once.
+ */
+static void set_threads(mvf_source *source)
+{
+    AVCodecContext *codec = source->codec;
+    source->is_careful |= is_fragile(codec->codec_id);
+    codec->thread_count = source->is_careful ? 1 : source->options.threads;
+    if (!source->is_careful)
+        codec->err_recognition |= AV_EF_EXPLODE;
+    if (!source->options.codec_vectors)
+        return;
+    /* With frame threads, H.264 frames come out while another thread still decodes them, and then
+     * lack some of their vectors; its slice threads do not tell of errors. */
+    codec->thread_type = FF_THREAD_SLICE;
+    if (codec->codec_id == AV_CODEC_ID_H264)
+        codec->thread_count = 1;
+}
+
 static int open_codec(mvf_source *source, const AVCodec *decoder)
 {
     source->codec = avcodec_alloc_context3(decoder);
@@ -336,12 +365,8 @@ static int open_codec(mvf_source *source, const AVCodec *decoder)
     /* The decoder would not open at such a size, which only some of the frames may have. */
     if ((int64_t)source->codec->width * source->codec->height > source->options.max_pixels)
         source->codec->width = source->codec->height = 0;
-    source->codec->thread_count = source->options.threads;
     watch_memory(source);
-    /* Frame threads hold frames back. Besides, H.264 frames come out of them while another thread
-     * still decodes them, and then lack some of their vectors. */
-    if (source->is_remote || source->options.codec_vectors)
-        source->codec->thread_type = FF_THREAD_SLICE;
+    set_threads(source);
     if (source->options.codec_vectors)
         source->codec->export_side_data |= AV_CODEC_EXPORT_DATA_MVS;
     return avcodec_open2(source->codec, decoder, NULL);
@@ -365,4 +390,11 @@ mvf_status mvf_source_open_decoder(mvf_source *source)
                         "%s: the %s decoder cannot be opened: %s", source->name, decoder->name,
                         av_err2str(error));
     return MVF_OK;
+}
+
+mvf_status mvf_source_reopen_decoder(mvf_source *source)
+{
+    source->is_careful = 1;
+    avcodec_free_context(&source->codec);
+    return mvf_source_open_decoder(source);
 }

@@ -165,6 +165,7 @@ mvf_status mvf_source_seek(mvf_source *source, int64_t frame, int64_t *next)
     *next = source->report.frames;
     if (!is_part && (frame < WORTH_SEEKING || !can_read_twice(source) || find_obstacle(source)))
         return MVF_OK;
+    MVF_TRY(mvf_source_reopen_decoder(source));
     if (!is_part)
         error = list_entries(source, frame, &listed);
     if (!error)

@@ -95,6 +95,17 @@ static int survive_read_error(mvf_source *source, int error)
     return end_input(source);
 }
 
+/* A packet of another stream to whoever writes it, unless it was passed on before. */
+static int pass_on(mvf_source *source, AVPacket *packet)
+{
+    if (source->n_others_to_skip > 0) {
+        source->n_others_to_skip--;
+        return 0;
+    }
+    source->n_others++;
+    return mvf_packet_queue_push(&source->others, packet);
+}
+
 static int read_packet(void *context, AVPacket *packet)
 {
     mvf_source *source = context;
@@ -111,10 +122,11 @@ static int read_packet(void *context, AVPacket *packet)
         if (packet->stream_index == source->stream->index) {
             source->n_packets++;
             source->last_packet_cut = (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
+            source->is_marked |= source->last_packet_cut;
             return 0;
         }
         if (is_kept(source, packet->stream_index))
-            error = mvf_packet_queue_push(&source->others, packet);
+            error = pass_on(source, packet);
         av_packet_unref(packet);
         if (error < 0)
             return error;
@@ -186,24 +198,35 @@ static void note_refused(mvf_source *source)
         source->report.first_damage = source->report.frames;
 }
 
+static int is_damaged(const AVFrame *av)
+{
+    return av->decode_error_flags || (av->flags & AV_FRAME_FLAG_CORRUPT);
+}
+
+static int64_t count_frame(mvf_source *source, int damaged)
+{
+    mvf_source_report *report = &source->report;
+    report->damaged_frames += damaged;
+    if (damaged && report->first_damage == MVF_NO_FRAME)
+        report->first_damage = report->frames;
+    return report->frames++;
+}
+
 static mvf_status take_frame(mvf_source *source, mvf_frame **frame)
 {
     AVFrame *av = source->received;
-    int damaged = av->decode_error_flags || (av->flags & AV_FRAME_FLAG_CORRUPT);
+    int damaged = is_damaged(av);
     int64_t pts = av->pts != AV_NOPTS_VALUE ? av->pts : av->best_effort_timestamp;
     mvf_frame *taken = mvf_frame_alloc(av, source->converter);
     if (!taken) {
         av_frame_unref(av);
         return MVF_ERROR_MEMORY;
     }
-    taken->index = source->report.frames++;
+    taken->index = count_frame(source, damaged);
     taken->pts = pts != AV_NOPTS_VALUE ? pts : MVF_NO_PTS;
     taken->time_base = source->stream->time_base;
     taken->damaged = damaged;
     taken->codec = source->stream->codecpar->codec_id;
-    source->report.damaged_frames += damaged;
-    if (damaged && source->report.first_damage == MVF_NO_FRAME)
-        source->report.first_damage = taken->index;
     *frame = taken;
     return MVF_OK;
 }
@@ -226,18 +249,57 @@ mvf_status mvf_source_check_size(const mvf_source *source)
                     MVF_MAX_DIMENSION);
 }
 
-/* The next frame that is not too large; such frames count like packets that the decoder refuses. */
-static int next_frame(mvf_source *source)
+/* All that was read so far was whole: it is read once more, up to here. */
+static mvf_status begin_again_carefully(mvf_source *source)
 {
-    AVFrame *av = source->received;
+    source->is_careful = 1;
+    source->n_frames_to_skip = source->report.frames;
+    source->n_others_to_skip = source->n_others;
+    source->next_entry = 0;
+    source->clean_until = 0;
+    return mvf_source_restart(source);
+}
+
+/* Frames that are too large count like packets that the decoder refuses. */
+static int refuse_large(mvf_source *source)
+{
+    const AVFrame *av = source->received;
+    if (!is_too_large(source, av->width, av->height))
+        return 0;
+    source->info.width = av->width;
+    source->info.height = av->height;
+    source->decoder.refused_packets++;
+    return 1;
+}
+
+static int shows_damage(const mvf_source *source, const AVFrame *av)
+{
+    return source->decoder.refused_packets || source->n_read_errors || source->is_marked ||
+           (av && is_damaged(av));
+}
+
+/* Decodes the next frame to hand on. */
+static mvf_status next_frame(mvf_source *source)
+{
     for (;;) {
+        AVFrame *av = source->received;
         int error = source->has_received ? 0 : mvf_decoder_next(&source->decoder, av);
         source->has_received = 0;
-        if (error < 0 || !is_too_large(source, av->width, av->height))
-            return error;
-        source->info.width = av->width;
-        source->info.height = av->height;
-        source->decoder.refused_packets++;
+        if (!source->is_careful && shows_damage(source, error >= 0 ? av : NULL)) {
+            MVF_TRY(begin_again_carefully(source));
+            continue;
+        }
+        note_refused(source);
+        if (error < 0)
+            return error == AVERROR_EOF ? MVF_EOF : mvf_status_from_av(error);
+        if (!refuse_large(source)) {
+            MVF_TRY(mvf_source_check_part(source, av));
+            MVF_TRY(mvf_codec_vectors_watch(source, av));
+            if (source->n_frames_to_skip == 0)
+                return MVF_OK;
+            source->n_frames_to_skip--;
+            count_frame(source, is_damaged(av));
+        }
         av_frame_unref(av);
     }
 }
@@ -268,18 +330,12 @@ mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame)
     *frame = NULL;
     if (source->ended != MVF_OK)
         return source->ended;
-    int error = next_frame(source);
-    note_refused(source);
-    if (error >= 0) {
-        source->ended = mvf_source_check_part(source, source->received);
-        if (source->ended == MVF_OK)
-            source->ended = mvf_codec_vectors_watch(source, source->received);
-        if (source->ended == MVF_OK)
-            return take_frame(source, frame);
-        av_frame_unref(source->received);
-        return source->ended;
-    }
-    source->ended = error == AVERROR_EOF ? end_stream(source) : mvf_status_from_av(error);
+    source->ended = next_frame(source);
+    if (source->ended == MVF_OK)
+        return take_frame(source, frame);
+    av_frame_unref(source->received);
+    if (source->ended == MVF_EOF)
+        source->ended = end_stream(source);
     return source->ended;
 }
 
@@ -303,7 +359,7 @@ void mvf_source_reset(mvf_source *source, int64_t n_packets)
     source->decoder.has_packet = source->decoder.draining = 0;
     source->decoder.refused_packets = source->n_read_errors = 0;
     source->n_packets = n_packets;
-    source->at_end = source->read_errors = source->last_packet_cut = 0;
+    source->at_end = source->read_errors = source->last_packet_cut = source->is_marked = 0;
     source->report = (mvf_source_report){.first_damage = MVF_NO_FRAME};
 }
 
