@@ -20,10 +20,10 @@ src_libmvf_internal_la_SOURCES = \
 	src/plane/picture.c src/plane/plane.c src/plane/plane.h \
 	src/search/config.c src/search/rate_cpu.c src/search/rate_cpu.h src/search/engine.h src/search/engine_cpu.c src/search/rank.c \
 	src/search/rank.h src/search/rule.h src/search/searcher.c \
-	src/search/bounds_template.h src/search/full.c src/search/full.h \
-	src/search/groups_template.h src/search/hier.c src/search/hier.h src/search/kernels.c src/search/kernels.h \
+	src/search/bounds_128.h src/search/bounds_template.h src/search/full.c src/search/full.h \
+	src/search/groups_template.h src/search/halve_template.h src/search/hier.c src/search/hier.h src/search/kernels.c src/search/kernels.h \
 	src/search/kernels_c.c src/search/kernels_template.h src/search/means.c src/search/means.h src/search/pyramid.c \
-	src/search/pyramid.h src/search/sums.c src/search/sums.h \
+	src/search/pyramid.h src/search/sad_template.h src/search/sums.c src/search/sums.h \
 	src/sink/flow_reader.c src/sink/merge.c src/sink/mvf_file.c src/sink/mvf_file.h src/sink/mvf_reader.c src/sink/numpy.c \
 	src/sink/numpy.h src/sink/output.c src/sink/output.h src/sink/png.c src/sink/png.h \
 	src/sink/sink.c src/sink/sink.h src/sink/sink_csv.c src/sink/sink_flo.c src/sink/sink_jsonl.c \
@@ -49,8 +49,10 @@ src_libmvf_internal_la_LIBADD = src/libmvf_base.la $(ZLIB_LIBS)
 
 if X86_64
 # One library for each instruction level above the baseline, with its own flags.
-noinst_LTLIBRARIES += src/libmvf_avx2.la src/libmvf_avx512.la
+noinst_LTLIBRARIES += src/libmvf_ssse3.la src/libmvf_avx2.la src/libmvf_avx512.la
 src_libmvf_internal_la_SOURCES += src/search/kernels_sse2.c
+src_libmvf_ssse3_la_SOURCES = src/search/kernels_ssse3.c
+src_libmvf_ssse3_la_CFLAGS = $(AM_CFLAGS) -mssse3
 src_libmvf_avx2_la_SOURCES = \
 	src/search/kernels_avx2.c src/search/patch_avx2.c src/search/subpel_avx2.c \
 	src/search/truemotion_avx2.c
@@ -59,7 +61,7 @@ src_libmvf_avx512_la_SOURCES = \
 	src/search/kernels_avx512.c src/search/loads_avx512.h src/search/means_avx512.c
 src_libmvf_avx512_la_CFLAGS = \
 	$(AM_CFLAGS) -mavx2 -mbmi -mbmi2 -mpopcnt -mavx512f -mavx512bw -mavx512vl
-src_libmvf_internal_la_LIBADD += src/libmvf_avx2.la src/libmvf_avx512.la
+src_libmvf_internal_la_LIBADD += src/libmvf_ssse3.la src/libmvf_avx2.la src/libmvf_avx512.la
 endif
 
 if HAVE_CUDA

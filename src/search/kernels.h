@@ -165,6 +165,7 @@ void mvf_search_kernels_init(mvf_search_kernels *kernels, int32_t sample_bytes,
 /* One level alone, on top of those below. */
 void mvf_search_kernels_init_c(mvf_search_kernels *kernels, int32_t sample_bytes);
 void mvf_search_kernels_init_sse2(mvf_search_kernels *kernels, int32_t sample_bytes);
+void mvf_search_kernels_init_ssse3(mvf_search_kernels *kernels, int32_t sample_bytes);
 void mvf_search_kernels_init_avx2(mvf_search_kernels *kernels, int32_t sample_bytes);
 void mvf_search_kernels_init_avx512(mvf_search_kernels *kernels, int32_t sample_bytes);
 

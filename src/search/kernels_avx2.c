@@ -4,29 +4,32 @@
 #include <immintrin.h>
 
 #define FN(name) name##_avx2
+#define V(name) _mm256_##name
 #define ALWAYS static inline __attribute__((always_inline))
 
-ALWAYS __m256i load(const void *p)
+typedef __m256i vector;
+
+ALWAYS vector load(const void *p)
 {
     return _mm256_loadu_si256(p);
 }
 
-ALWAYS void store(void *p, __m256i v)
+ALWAYS void store(void *p, vector v)
 {
     _mm256_storeu_si256(p, v);
 }
+
+ALWAYS vector zero(void)
+{
+    return _mm256_setzero_si256();
+}
+
+#include "search/sad_template.h"
 
 ALWAYS __m256i load_rows(const uint8_t *p, ptrdiff_t stride_bytes)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)),
                                    _mm_loadu_si128((const __m128i *)(p + stride_bytes)), 1);
-}
-
-static inline const uint8_t *place_of(const uint8_t *reference, ptrdiff_t stride_bytes, uint32_t at,
-                                      int32_t sample_bytes)
-{
-    return reference + (ptrdiff_t)(at >> 16) * stride_bytes +
-           (ptrdiff_t)(at & 0xffff) * sample_bytes;
 }
 
 ALWAYS uint32_t sum_8(__m256i v)
@@ -57,28 +60,11 @@ ALWAYS __m256i sad_row_16(const uint8_t *a, const uint8_t *b, int32_t w)
     return sum;
 }
 
-#define SAD_LIST(width, bits, sample_bytes)                                                       \
-    static void sad_list_##width##_##bits(const uint8_t *current, ptrdiff_t current_stride_bytes, \
-                                          const uint8_t *reference, ptrdiff_t stride_bytes,       \
-                                          int32_t w, int32_t h, const uint32_t *at, int32_t n,    \
-                                          uint32_t *costs)                                        \
-    {                                                                                             \
-        (void)w;                                                                                  \
-        for (int32_t i = 0; i < n; i++) {                                                         \
-            const uint8_t *c = current;                                                           \
-            const uint8_t *p = place_of(reference, stride_bytes, at[i], sample_bytes);            \
-            __m256i sum = _mm256_setzero_si256();                                                 \
-            for (int32_t y = 0; y < h; y++, c += current_stride_bytes, p += stride_bytes)         \
-                sum = _mm256_add_epi32(sum, sad_row_##bits(c, p, width));                         \
-            costs[i] = sum_8(sum);                                                                \
-        }                                                                                         \
-    }
-
-SAD_LIST(32, 8, 1)
-SAD_LIST(64, 8, 1)
-SAD_LIST(16, 16, 2)
-SAD_LIST(32, 16, 2)
-SAD_LIST(64, 16, 2)
+SAD_LIST(32, 8, 1, sum_8)
+SAD_LIST(64, 8, 1, sum_8)
+SAD_LIST(16, 16, 2, sum_8)
+SAD_LIST(32, 16, 2, sum_8)
+SAD_LIST(64, 16, 2, sum_8)
 
 /* Two rows at a time; a block of 16 rows stays in registers for the whole list. */
 static void sad_list_16_8(const uint8_t *current, ptrdiff_t current_stride_bytes,
@@ -230,26 +216,13 @@ static void columns_sum_16(const void *columns, int32_t cell, int32_t shift, int
 
 /* The pyramid. */
 
-ALWAYS __m256i blur_8(const uint8_t *p)
+ALWAYS void store_bytes(uint8_t *p, vector words)
 {
-    const __m256i left = _mm256_set1_epi16(0x0301), right = _mm256_set1_epi16(0x0103);
-    return _mm256_add_epi16(_mm256_maddubs_epi16(load(p), left),
-                            _mm256_maddubs_epi16(load(p + 2), right));
+    vector bytes = _mm256_permute4x64_epi64(_mm256_packus_epi16(words, words), 0xd8);
+    _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(bytes));
 }
 
-static void halve_row_8(const uint8_t *rows, ptrdiff_t stride_bytes, int32_t n, uint8_t *out)
-{
-    const __m256i half = _mm256_set1_epi16(32), three = _mm256_set1_epi16(3);
-    for (int32_t x = 0; x < n; x += 16, rows += 32) {
-        __m256i ends = _mm256_add_epi16(blur_8(rows), blur_8(rows + 3 * stride_bytes));
-        __m256i middle =
-            _mm256_add_epi16(blur_8(rows + stride_bytes), blur_8(rows + 2 * stride_bytes));
-        __m256i sum = _mm256_add_epi16(ends, _mm256_mullo_epi16(middle, three));
-        sum = _mm256_srli_epi16(_mm256_add_epi16(sum, half), 6);
-        sum = _mm256_permute4x64_epi64(_mm256_packus_epi16(sum, sum), 0xd8);
-        _mm_storeu_si128((__m128i *)(out + x), _mm256_castsi256_si128(sum));
-    }
-}
+#include "search/halve_template.h"
 
 /* vpmaddwd takes signed numbers: samples less 32768, which the weights' sum of 64 restores. */
 ALWAYS __m256i blur_16(const uint8_t *p)
@@ -288,5 +261,5 @@ void mvf_search_kernels_init_avx2(mvf_search_kernels *kernels, int32_t sample_by
     kernels->columns_slide = wide ? columns_slide_16 : columns_slide_8;
     kernels->columns_sum = wide ? columns_sum_16 : columns_sum_8;
     kernels->sums_merge = sums_merge_avx2;
-    kernels->halve_row = wide ? halve_row_16 : halve_row_8;
+    kernels->halve_row = wide ? halve_row_16 : halve_row_8_avx2;
 }

@@ -5,24 +5,11 @@
 #include <string.h>
 
 #define FN(name) name##_sse2
+#define V(name) _mm_##name
 #define ALWAYS static inline __attribute__((always_inline))
 
-ALWAYS __m128i load(const void *p)
-{
-    return _mm_loadu_si128(p);
-}
-
-ALWAYS void store(void *p, __m128i v)
-{
-    _mm_storeu_si128(p, v);
-}
-
-static inline const uint8_t *place_of(const uint8_t *reference, ptrdiff_t stride_bytes, uint32_t at,
-                                      int32_t sample_bytes)
-{
-    return reference + (ptrdiff_t)(at >> 16) * stride_bytes +
-           (ptrdiff_t)(at & 0xffff) * sample_bytes;
-}
+#include "search/bounds_128.h"
+#include "search/sad_template.h"
 
 /* SADs of 8-bit samples. */
 
@@ -82,23 +69,6 @@ ALWAYS uint32_t sum_4(__m128i v)
     return (uint32_t)_mm_cvtsi128_si32(_mm_add_epi32(v, _mm_srli_si128(v, 4)));
 }
 
-#define SAD_LIST(width, bits, sample_bytes, sum_up)                                               \
-    static void sad_list_##width##_##bits(const uint8_t *current, ptrdiff_t current_stride_bytes, \
-                                          const uint8_t *reference, ptrdiff_t stride_bytes,       \
-                                          int32_t w, int32_t h, const uint32_t *at, int32_t n,    \
-                                          uint32_t *costs)                                        \
-    {                                                                                             \
-        (void)w;                                                                                  \
-        for (int32_t i = 0; i < n; i++) {                                                         \
-            const uint8_t *c = current;                                                           \
-            const uint8_t *p = place_of(reference, stride_bytes, at[i], sample_bytes);            \
-            __m128i sum = _mm_setzero_si128();                                                    \
-            for (int32_t y = 0; y < h; y++, c += current_stride_bytes, p += stride_bytes)         \
-                sum = _mm_add_epi32(sum, sad_row_##bits(c, p, width));                            \
-            costs[i] = sum_up(sum);                                                               \
-        }                                                                                         \
-    }
-
 SAD_LIST(4, 8, 1, sum_halves)
 SAD_LIST(16, 8, 1, sum_halves)
 SAD_LIST(32, 8, 1, sum_halves)
@@ -136,58 +106,6 @@ static void sad_list_8_8(const uint8_t *current, ptrdiff_t current_stride_bytes,
         costs[i] = sum_halves(sum);
     }
 }
-
-/* Bounds. */
-
-typedef struct lanes {
-    __m128i v[4];
-} lanes;
-
-ALWAYS lanes lanes_set(uint16_t value)
-{
-    __m128i v = _mm_set1_epi16((short)value);
-    return (lanes){{v, v, v, v}};
-}
-
-ALWAYS lanes lanes_from(const uint8_t *p, lanes s)
-{
-    return (lanes){{_mm_sub_epi16(load(p), s.v[0]), _mm_sub_epi16(load(p + 16), s.v[1]),
-                    _mm_sub_epi16(load(p + 32), s.v[2]), _mm_sub_epi16(load(p + 48), s.v[3])}};
-}
-
-ALWAYS __m128i magnitude(__m128i v)
-{
-    return _mm_max_epi16(v, _mm_sub_epi16(_mm_setzero_si128(), v));
-}
-
-ALWAYS lanes lanes_distance(const uint8_t *p, lanes s)
-{
-    lanes d = lanes_from(p, s);
-    return (lanes){{magnitude(d.v[0]), magnitude(d.v[1]), magnitude(d.v[2]), magnitude(d.v[3])}};
-}
-
-ALWAYS lanes lanes_add(lanes a, lanes b)
-{
-    return (lanes){{_mm_adds_epu16(a.v[0], b.v[0]), _mm_adds_epu16(a.v[1], b.v[1]),
-                    _mm_adds_epu16(a.v[2], b.v[2]), _mm_adds_epu16(a.v[3], b.v[3])}};
-}
-
-ALWAYS uint32_t within_16(__m128i a, __m128i b, __m128i limit)
-{
-    __m128i zero = _mm_setzero_si128();
-    return (uint32_t)_mm_movemask_epi8(
-        _mm_packs_epi16(_mm_cmpeq_epi16(_mm_subs_epu16(a, limit), zero),
-                        _mm_cmpeq_epi16(_mm_subs_epu16(b, limit), zero)));
-}
-
-ALWAYS uint32_t lanes_within(lanes a, lanes limit)
-{
-    return within_16(a.v[0], a.v[1], limit.v[0]) | within_16(a.v[2], a.v[3], limit.v[0]) << 16;
-}
-
-#include "search/groups_template.h"
-
-#include "search/bounds_template.h"
 
 /* Sums. */
 
