@@ -37,6 +37,9 @@
 #define MANY_IN_GROUP 10
 /* Below a block that bounds did not help, they are not tried but in each row of this many. */
 #define PROBE_ROWS 8
+/* Where means leave a row of 16 x 16 blocks more work than this on average, in SADs a block, the
+ * three bounds by sums are the cheaper way for the rows up to the next that is so tried. */
+#define MUCH_WORK 200
 
 typedef struct full_block {
     /* The reference is at candidate (first_x, first_y), from which places are counted: the
@@ -84,6 +87,9 @@ typedef struct full_search {
     uint32_t pending[MAX_PENDING];
     /* Below the last row of the reference whose samples are summed. */
     int32_t sums_end;
+    /* Of this row of blocks: those by means, and what these left to do, in SADs. */
+    int64_t n_by_means, work;
+    int prefers_sums;
 } full_search;
 
 static int32_t least_of(int32_t a, int32_t b)
@@ -441,6 +447,8 @@ static void search_by_means(full_search *s, full_block *b)
     compare_dense(s, b);
     int32_t work =
         (n_found - b->n_groups) * dense + s->kernels->count_candidates(b->groups.mask, b->n_groups);
+    s->n_by_means++;
+    s->work += work;
     b->is_hopeless = work > window_width(b) / MVF_GROUP * window_height(b) * dense * 3 / 4;
     compare_listed(s, b);
 }
@@ -512,7 +520,7 @@ static void set_cells(full_search *s, int32_t i)
 static int goes_by_means(const full_search *s, int32_t w, int32_t h)
 {
     int32_t cell = s->scratch->means.cell;
-    return cell && w == 4 * cell && h >= cell && h <= 4 * cell;
+    return cell && w == 4 * cell && h >= cell && h <= 4 * cell && !s->prefers_sums;
 }
 
 /* The first bound has the coarsest cells that fit the visible block. */
@@ -617,6 +625,21 @@ static void prepare_row(full_search *s, extent y)
         make_sums(s, y);
 }
 
+/* With w = 0 the next block is sized anew, which settles how it goes. */
+static void prefer_cheaper(full_search *s)
+{
+    s->prefers_sums = s->scratch->means.cell == 4 && s->work > MUCH_WORK * s->n_by_means;
+    s->w = 0;
+}
+
+static void probe_again(full_search *s)
+{
+    memset(s->scratch->hopeless, 0, (size_t)s->config->cols);
+    s->n_by_means = s->work = 0;
+    s->prefers_sums = 0;
+    s->w = 0;
+}
+
 void mvf_full_search_rows(const mvf_full_config *config, const mvf_search_kernels *kernels,
                           const mvf_plane *current, const mvf_plane *reference, int32_t row,
                           int32_t row_end, mvf_full_scratch *scratch, mvf_match *matches)
@@ -635,7 +658,7 @@ void mvf_full_search_rows(const mvf_full_config *config, const mvf_search_kernel
         mvf_match *line = matches + (ptrdiff_t)row * config->cols;
         y = extent_of(config, row, config->step_y, config->block_h, config->height);
         if (i % PROBE_ROWS == 0)
-            memset(scratch->hopeless, 0, (size_t)config->cols);
+            probe_again(&s);
         prepare_row(&s, y);
         for (int32_t col = 0, n; col < config->cols; col += n) {
             n = start_batch(&s, line, above, col, y);
@@ -645,6 +668,8 @@ void mvf_full_search_rows(const mvf_full_config *config, const mvf_search_kernel
                 scratch->hopeless[col + k] = (uint8_t)scratch->blocks[k].is_hopeless;
             }
         }
+        if (i % PROBE_ROWS == 0)
+            prefer_cheaper(&s);
         above = line;
     }
 }
