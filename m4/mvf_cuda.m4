@@ -38,6 +38,7 @@ AC_DEFUN([_MVF_CUDA_EMULATOR], [
 AC_ARG_VAR([CXX], [C++ compiler, for tests of the CUDA kernels])
 AC_ARG_VAR([CXXFLAGS], [flags for it])
 mvf_have_emulator=no
+WATCH_FLAGS=
 AS_IF([test $mvf_have_cuda = yes], [
     AS_CASE([$CC],
         [*clang*], [AC_CHECK_PROGS([CXX], [clang++ g++ c++])],
@@ -48,10 +49,22 @@ AS_IF([test $mvf_have_cuda = yes], [
     AS_IF([test -n "$CXX" && $CXX $CXXFLAGS -std=c++17 -fPIC -shared -Wl,-z,nodelete \
             -o conftest.so conftest.cpp >&AS_MESSAGE_LOG_FD 2>&1],
         [mvf_have_emulator=yes])
-    rm -f conftest.cpp conftest.so
     AC_MSG_RESULT([$mvf_have_emulator])
+    dnl Calls for accesses to memory, as for ThreadSanitizer: there are two spellings of the details.
+    AC_MSG_CHECKING([how it makes accesses to memory known])
+    for mvf_flags in "--param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0" \
+            "-mllvm -tsan-distinguish-volatile=1 -mllvm -tsan-instrument-func-entry-exit=0"; do
+        AS_IF([test -z "$WATCH_FLAGS" && test $mvf_have_emulator = yes &&
+                $CXX $CXXFLAGS -std=c++17 -Werror -fPIC -fsanitize=thread $mvf_flags -c \
+                -o conftest.so conftest.cpp >&AS_MESSAGE_LOG_FD 2>&1],
+            [WATCH_FLAGS="-fsanitize=thread $mvf_flags"])
+    done
+    AC_MSG_RESULT([${WATCH_FLAGS:-it does not}])
+    AC_SUBST([WATCH_FLAGS])
+    rm -f conftest.cpp conftest.so
 ])
 AM_CONDITIONAL([HAVE_CUDA_EMULATOR], [test $mvf_have_emulator = yes])
+AM_CONDITIONAL([HAVE_CUDA_WATCHING], [test -n "$WATCH_FLAGS"])
 ])
 
 # The compiler's own list of architectures is the test that it works.

@@ -26,12 +26,14 @@ sed -n 's/^__global__ *void *__launch_bounds__ *( *\([0-9]*\)[^()]*) *\([A-Za-z0
 	exit 1
 }
 {
-	echo "/* Made from $name.cu by compile.sh. */"
-	echo "#include \"$in\""
-	echo "__asm__(\".pushsection .rodata\\n.balign 64\\nemulated_image_$name:\\n\""
-	echo "        \".incbin \\\"$built/$name.fatbin\\\"\\n\""
-	echo "        \"emulated_image_${name}_end:\\n.popsection\");"
-	echo "extern \"C\" EMULATOR_API const unsigned char emulated_image_$name[], emulated_image_${name}_end[];"
+	cat <<- END
+		/* Made from $name.cu by compile.sh. */
+		#include "$in"
+		__asm__(".pushsection .rodata; .balign 64; emulated_image_$name: "
+		        ".incbin \"$built/$name.fatbin\"; emulated_image_${name}_end: .popsection");
+		extern "C" EMULATOR_API const unsigned char emulated_image_$name[],
+		    emulated_image_${name}_end[];
+	END
 	awk -v name="$name" '
 		FNR == NR {
 			if (/Compiling entry function/) { split($0, quoted, "\047"); entry = quoted[2] }

@@ -17,6 +17,12 @@ static pending_copy *add_copy(emulated_thread *thread)
     return &thread->copies[thread->n_copies++];
 }
 
+static void note(const void *address, size_t n_bytes, int is_write)
+{
+    if (emulated_access)
+        emulated_access(address, n_bytes, is_write, __builtin_return_address(0));
+}
+
 void emulated_copy_async(void *to, const void *from, size_t n_bytes)
 {
     if ((n_bytes != 4 && n_bytes != 8 && n_bytes != 16) || (uintptr_t)to % n_bytes ||
@@ -24,7 +30,9 @@ void emulated_copy_async(void *to, const void *from, size_t n_bytes)
         emulated_fail("a copy of %zu bytes from %p to %p: 4, 8 or 16 bytes, aligned as such, are "
                       "possible",
                       n_bytes, from, to);
+    note(from, n_bytes, 0);
     if (emulated_random() & 1) {
+        note(to, n_bytes, 1);
         memcpy(to, from, n_bytes);
         return;
     }
@@ -42,10 +50,12 @@ static void arrive(emulated_thread *thread, unsigned before_group)
     size_t n_left = 0;
     for (size_t i = 0; i < thread->n_copies; i++) {
         pending_copy copy = thread->copies[i];
-        if (copy.group < before_group)
+        if (copy.group < before_group) {
+            note(copy.to, copy.n_bytes, 1);
             memcpy(copy.to, copy.from, copy.n_bytes);
-        else
+        } else {
             thread->copies[n_left++] = copy;
+        }
     }
     thread->n_copies = n_left;
 }

@@ -394,12 +394,12 @@ static inline void __syncwarp(unsigned mask = 0xffffffffu)
 
 static inline void __threadfence_block()
 {
-    emulated_may_switch();
+    emulated_fence();
 }
 
 static inline void __threadfence()
 {
-    emulated_may_switch();
+    emulated_fence();
 }
 
 static inline void __nanosleep(unsigned)
@@ -500,6 +500,7 @@ template <typename T, typename F> static inline T emulated_atomic(T *address, F 
     emulated_may_switch();
     T old = *(volatile T *)address;
     *(volatile T *)address = f(old);
+    emulated_acquire();
     emulated_may_switch();
     return old;
 }
@@ -550,13 +551,53 @@ static inline uint32_t sad4_timed(uint32_t a, uint32_t b, uint32_t sum)
     return sad4(a, b, sum);
 }
 
-#define DYNAMIC_SHARED(type, name) type *name = (type *)emulated_here.dynamic_shared
+static inline int thread_index()
+{
+    return (int)threadIdx.x;
+}
+
+static inline uint32_t load_word(const void *shared)
+{
+    return *(const uint32_t *)shared;
+}
+
+static inline uint4 load_words4(const void *shared)
+{
+    return *(const uint4 *)shared;
+}
+
+static inline void copy16(void *shared, const uint8_t *global)
+{
+    emulated_copy_async(shared, global, 16);
+}
+
+static inline void copy_commit()
+{
+    emulated_copy_commit();
+}
+
+static inline void copy_wait()
+{
+    emulated_copy_wait(0);
+}
+
+static inline void let_others_run()
+{
+    emulated_wait();
+}
+
+static inline void forget_loads()
+{
+    emulated_acquire();
+}
+
+#define DYNAMIC_SHARED(type, name) type *name = (decltype(name))emulated_here.dynamic_shared
 
 /* Kernels as cuLaunchKernel calls them. */
 
 template <typename... A, size_t... I>
-static inline void emulated_call(void (*kernel)(A...), void *const *arguments,
-                                 std::index_sequence<I...>)
+__attribute__((no_sanitize("thread"))) static void
+emulated_call(void (*kernel)(A...), void *const *arguments, std::index_sequence<I...>)
 {
     kernel(*(std::remove_const_t<A> *)arguments[I]...);
 }

@@ -405,6 +405,9 @@ static CUresult set_of_function(CUcontext context, CUfunction function,
 {
     if (!has_function(context, function))
         return CUDA_ERROR_INVALID_HANDLE;
+    /* A wish that changes no answer. */
+    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+        return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
         (size_t)value + function->kernel->static_shared_bytes > SHARED_BYTES_OPTIN)
         return CUDA_ERROR_INVALID_VALUE;
@@ -704,6 +707,17 @@ static CUresult copy_2d(CUcontext context, const CUDA_MEMCPY2D *c, CUstream stre
                 c->dstMemoryType == CU_MEMORYTYPE_HOST, stream);
 }
 
+static CUresult fill(CUcontext context, CUdeviceptr to, unsigned char value, size_t n_bytes,
+                     CUstream stream)
+{
+    char *memory = (char *)(uintptr_t)to;
+    if (!on_device(context, memory, n_bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    return add(
+        context, stream,
+        &(operation){.kind = OPERATION_FILL, .to = memory, .row_bytes = n_bytes, .value = value});
+}
+
 ENTRY_IN_CONTEXT(cuMemcpyHtoDAsync_v2,
                  (CUdeviceptr to, const void *from, size_t n_bytes, CUstream stream),
                  copy_bytes(context, (char *)(uintptr_t)to, from, n_bytes, 1, stream))
@@ -714,6 +728,9 @@ ENTRY_IN_CONTEXT(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n_bytes),
                  copy_bytes(context, to, (const char *)(uintptr_t)from, n_bytes, 0, NULL))
 ENTRY_IN_CONTEXT(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *c, CUstream stream),
                  copy_2d(context, c, stream))
+ENTRY_IN_CONTEXT(cuMemsetD8Async,
+                 (CUdeviceptr to, unsigned char value, size_t n_bytes, CUstream stream),
+                 fill(context, to, value, n_bytes, stream))
 
 /* Launches. */
 

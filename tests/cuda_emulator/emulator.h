@@ -11,11 +11,12 @@
  * Threads of a block are fibers, which go on in an order drawn by the seed and change at barriers,
  * at what a warp does together, at atomics, and where a thread waits for another. Blocks of a grid
  * run one after another, in random order: a block that waits for another one waits for ever.
- * Memory is as it is in threads that run one at a time, so missing fences do not show.
- * Streams run late: work waits in them until the host asks for it, or for as long as chance has it.
- * Copies into shared memory arrive when they are waited for, or earlier by chance. Fresh memory,
- * device or shared, holds garbage. Bytes around each allocation are looked at after each kernel;
- * under AddressSanitizer reads beyond are found too.
+ * Memory is as it is in threads that run one at a time, so missing fences do not show, except in
+ * the library of the folder `watched`, where every access is looked at: see watch.c. Streams run
+ * late: work waits in them until the host asks for it, or for as long as chance has it. Copies into
+ * shared memory arrive when they are waited for, or earlier by chance. Fresh memory, device or
+ * shared, holds garbage. Bytes around each allocation are looked at after each kernel; under
+ * AddressSanitizer reads beyond are found too.
  *
  * Barriers that not all threads reach, lanes that do not do the same, waits without end and damaged
  * bytes end the kernel with a line on stderr and CUDA_ERROR_LAUNCH_FAILED, from then on for every
@@ -23,17 +24,18 @@
  *
  * Settings, by environment variables that are read at the first call:
  *
- *   CUDA_EMULATOR_DEVICES=N       number of devices, 0 to 64; default 1
- *   CUDA_EMULATOR_SEED=N          of everything that is left to chance; default 1
- *   CUDA_EMULATOR_FAULTS=LIST     calls that fail: [NAME:]N[+]=RESULT, several with commas. N
- * counts the calls of the driver function NAME, or of all functions, from
- *                                 1. RESULT is a CUresult's number. With + that call and all
- *                                 after it fail. cuMemAlloc_v2:3=2 makes the third allocation fail
- *                                 for want of memory; 40+=999 is a device that dies at call 40.
- *   CUDA_EMULATOR_CALLS=FILE      at exit: one line "NAME N" for each function called, "calls N"
- * for all together, and "left THING N" for what was never given back (allocations,
- * host-allocations, modules, streams, events, contexts). Appended, so that several processes may
- * share it.
+ *   CUDA_EMULATOR_DEVICES=N     number of devices, 0 to 64; default 1
+ *   CUDA_EMULATOR_SEED=N        of everything that is left to chance; default 1
+ *   CUDA_EMULATOR_FAULTS=LIST   calls that fail: [NAME:]N[+]=RESULT, several with commas between
+ *   CUDA_EMULATOR_CALLS=FILE    where to append, at exit, what was called and what is left
+ *
+ * In a fault N counts the calls of the driver function NAME, or of all functions, from 1; RESULT is
+ * the number of a CUresult. With + all calls after it fail too. cuMemAlloc_v2:3=2 makes the third
+ * allocation fail for want of memory; 40+=999 is a device that dies at call 40.
+ *
+ * The file of calls gets a line "NAME N" for each function called, "calls N" for all together, and
+ * "left THING N" for what was never given back: allocations, host-allocations, modules, streams,
+ * events, contexts.
  *
  * A .cu in cuda_sources of kernels/local.mk is all that a new family of kernels takes. Intrinsics
  * that device_code.h lacks are added there. Statements in PTX belong in kernels/instructions.h,
@@ -129,6 +131,9 @@ EMULATOR_API uint64_t emulated_sync_warp(emulated_together what, uint32_t mask, 
 
 /* Another thread may go on here. */
 EMULATOR_API void emulated_may_switch(void);
+/* What the thread has done becomes visible; what others have done is looked at anew. */
+EMULATOR_API void emulated_fence(void);
+EMULATOR_API void emulated_acquire(void);
 /* The thread waits for what another one does. */
 EMULATOR_API void emulated_wait(void);
 

@@ -13,6 +13,8 @@
 /* Turns in which threads only wait for each other, or go on with atomics, before that counts as
  * waiting for ever. */
 #define MAX_IDLE_TURNS 100000000
+/* Fences of a launch that are remembered, the last ones. */
+#define MAX_FENCES 4096
 #define MAX_WAITS 4000000
 
 /* Who goes on when a thread stops. */
@@ -26,6 +28,11 @@ typedef enum schedule {
     N_SCHEDULES
 } schedule;
 
+typedef struct fence {
+    uint64_t block, time;
+    int thread;
+} fence;
+
 static struct {
     const emulated_launch *launch;
     emulated_thread threads[MAX_THREADS];
@@ -37,12 +44,16 @@ static struct {
     emulated_barrier barrier;
     int n_done, n_at_barrier;
     int64_t n_waits, n_idle_turns;
+    fence fences[MAX_FENCES];
+    size_t n_fences;
     fiber main;
     int failed;
 } run;
 
 emulated_place emulated_here;
 emulated_thread *emulated_current;
+emulated_progress emulated_now;
+void (*emulated_access)(const void *address, size_t n_bytes, int is_write, const void *caller);
 
 /* In the storage that static shared memory lies in. */
 static _Thread_local volatile char shared_exists;
@@ -130,6 +141,32 @@ void emulated_may_switch(void)
     hand_over(thread);
 }
 
+void emulated_fence(void)
+{
+    run.fences[run.n_fences++ % MAX_FENCES] = (fence){.block = emulated_now.block,
+                                                      .time = ++emulated_now.time,
+                                                      .thread = emulated_current->number};
+    emulated_may_switch();
+}
+
+uint64_t emulated_fenced_after(uint64_t block, int thread, uint64_t time)
+{
+    size_t n = run.n_fences < MAX_FENCES ? run.n_fences : MAX_FENCES;
+    uint64_t first = 0;
+    for (size_t i = 0; i < n; i++) {
+        const fence *f = &run.fences[i];
+        if (f->block == block && f->thread == thread && f->time > time &&
+            (!first || f->time < first))
+            first = f->time;
+    }
+    return first;
+}
+
+void emulated_acquire(void)
+{
+    emulated_current->acquired = ++emulated_now.time;
+}
+
 void emulated_wait(void)
 {
     emulated_thread *thread = emulated_current;
@@ -155,7 +192,7 @@ __attribute__((format(printf, 1, 0))) static void say(const char *format, va_lis
     run.failed = 1;
 }
 
-__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
+void emulated_complain(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -184,6 +221,7 @@ static void release_barrier(void)
     else
         result = run.barrier == EMULATED_BARRIER_AND ? count == run.n_at_barrier : count > 0;
     run.n_at_barrier = 0;
+    emulated_now.n_barriers++;
     for (int i = 0; i < MAX_THREADS; i++, at = (at + stride) % MAX_THREADS)
         if (at < n && run.threads[at].state == THREAD_AT_BARRIER) {
             run.threads[at].predicate = result;
@@ -234,49 +272,41 @@ int emulated_sync_block(emulated_barrier kind, int predicate)
     return thread->predicate;
 }
 
-/* Shared memory that kernels declare: the library's thread-local storage of this thread. */
+/* Shared memory that kernels declare is the library's thread-local storage of this thread. */
 
-typedef struct storage {
-    char *memory;
-    size_t n_bytes;
-} storage;
-
-static int find_storage(struct dl_phdr_info *info, size_t size, void *opaque)
+static int find_library(struct dl_phdr_info *info, size_t size, void *opaque)
 {
-    storage *found = opaque;
+    uintptr_t here = (uintptr_t)&emulated_here, first = UINTPTR_MAX, end = 0;
     (void)size;
-    int is_ours = 0;
+    (void)opaque;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + header->p_vaddr, here = (uintptr_t)&emulated_here;
-        is_ours |= header->p_type == PT_LOAD && here >= start && here < start + header->p_memsz;
+        uintptr_t start = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type != PT_LOAD)
+            continue;
+        first = start < first ? start : first;
+        end = start + header->p_memsz > end ? start + header->p_memsz : end;
     }
-    for (int i = 0; is_ours && i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_TLS)
-            *found = (storage){info->dlpi_tls_data, info->dlpi_phdr[i].p_memsz};
-    return is_ours;
-}
-
-static storage static_shared(void)
-{
-    storage found = {NULL, 0};
-    shared_exists = 1;
-    dl_iterate_phdr(find_storage, &found);
-    return found;
-}
-
-size_t emulated_static_shared_bytes(void)
-{
-    return static_shared().n_bytes;
+    if (here < first || here >= end)
+        return 0;
+    emulated_now.library = (const char *)first;
+    emulated_now.library_bytes = end - first;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_TLS) {
+            emulated_now.declared = info->dlpi_tls_data;
+            emulated_now.declared_bytes = info->dlpi_phdr[i].p_memsz;
+        }
+    return 1;
 }
 
 /* Blocks. */
 
-static void begin_block(storage declared)
+static void begin_block(void)
 {
     emulated_index size = run.launch->block_size;
-    emulated_fill_garbage(declared.memory, declared.n_bytes);
-    emulated_fill_garbage(emulated_here.dynamic_shared, run.launch->dynamic_shared_bytes);
+    emulated_now.n_barriers = 0;
+    emulated_fill_garbage(emulated_now.declared, emulated_now.declared_bytes);
+    emulated_fill_garbage(emulated_now.dynamic, emulated_now.dynamic_bytes);
     run.schedule = (schedule)emulated_random_below(N_SCHEDULES);
     run.first_ready = run.n_ready = run.n_done = run.n_at_barrier = 0;
     run.n_waits = run.n_idle_turns = 0;
@@ -288,6 +318,7 @@ static void begin_block(storage declared)
         thread->index = (emulated_index){n % size.x, n / size.x % size.y, n / size.x / size.y};
         thread->n_copies = 0;
         thread->n_groups = 0;
+        thread->acquired = 0;
         thread->state = THREAD_READY;
         emulated_warp_of(thread)->alive |= 1u << i % EMULATED_LANES_OF_WARP;
         /* Stacks begin in different cache lines, or they would push each other out. */
@@ -332,7 +363,8 @@ static void report_deadlock(void)
         if (thread->state == THREAD_IN_WARP && used < sizeof text)
             used += (size_t)snprintf(text + used, sizeof text - used, " of %08x", thread->mask);
     }
-    complain("threads wait for ever, %d of %d have ended:%s", run.n_done, run.n_threads, text);
+    emulated_complain("threads wait for ever, %d of %d have ended:%s", run.n_done, run.n_threads,
+                      text);
 }
 
 static void run_block(void)
@@ -349,7 +381,7 @@ static int alloc_threads(int n)
 {
     for (; run.n_fibers < n; run.n_fibers++)
         if (!fiber_alloc(&run.threads[run.n_fibers].fiber)) {
-            complain("out of memory for %d threads", n);
+            emulated_complain("out of memory for %d threads", n);
             return 0;
         }
     return 1;
@@ -369,7 +401,10 @@ static uint64_t common_factor(uint64_t a, uint64_t b)
 static void run_blocks(uint64_t n)
 {
     emulated_index grid = run.launch->grid_size;
-    storage declared = static_shared();
+    shared_exists = 1;
+    dl_iterate_phdr(find_library, NULL);
+    emulated_now.dynamic = emulated_here.dynamic_shared;
+    emulated_now.dynamic_bytes = run.launch->dynamic_shared_bytes;
     uint64_t at = emulated_random() % n, stride = emulated_random() % n + 1;
     while (common_factor(n, stride) != 1)
         stride++;
@@ -377,11 +412,12 @@ static void run_blocks(uint64_t n)
         emulated_here.block =
             (emulated_index){(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y),
                              (unsigned)(at / grid.x / grid.y)};
-        begin_block(declared);
+        emulated_now.block = at;
+        begin_block();
         run_block();
         if (!guard_holds(emulated_here.dynamic_shared, run.launch->dynamic_shared_bytes))
-            complain("wrote outside its %zu bytes of dynamic shared memory",
-                     run.launch->dynamic_shared_bytes);
+            emulated_complain("wrote outside its %zu bytes of dynamic shared memory",
+                              run.launch->dynamic_shared_bytes);
     }
 }
 
@@ -392,6 +428,8 @@ int emulated_run(const emulated_launch *launch)
     run.n_threads = (int)(block.x * block.y * block.z);
     run.failed = 0;
     run.main = (fiber){.stack = NULL};
+    run.n_fences = 0;
+    emulated_now.launch++;
     emulated_here = (emulated_place){.block_size = block, .grid_size = grid};
     if (!alloc_threads(run.n_threads))
         return 0;
@@ -399,7 +437,8 @@ int emulated_run(const emulated_launch *launch)
     if (emulated_here.dynamic_shared)
         run_blocks((uint64_t)grid.x * grid.y * grid.z);
     else
-        complain("out of memory for shared memory");
+        emulated_complain("out of memory for shared memory");
     guard_free(emulated_here.dynamic_shared);
+    emulated_current = NULL;
     return !run.failed;
 }

@@ -18,9 +18,6 @@ typedef struct emulated_launch {
 /* 0 when the kernel failed; a line on stderr says why. */
 EMULATOR_API int emulated_run(const emulated_launch *launch);
 
-/* Bytes of shared memory that the kernels of the library declare, all together. */
-EMULATOR_API size_t emulated_static_shared_bytes(void);
-
 /* Chance: the same for the same seed. */
 EMULATOR_API void emulated_seed(uint64_t seed);
 EMULATOR_API uint32_t emulated_random(void);

@@ -8,10 +8,11 @@ emulator_sources = \
 	tests/cuda_emulator/fiber.c tests/cuda_emulator/guard.c tests/cuda_emulator/launch.c \
 	tests/cuda_emulator/objects.c tests/cuda_emulator/random.c tests/cuda_emulator/stream.c \
 	tests/cuda_emulator/warp.c
-EXTRA_DIST += $(emulator_headers) $(emulator_sources) tests/cuda_emulator/compile.sh \
+watching_sources = tests/cuda_emulator/watch.c
+EXTRA_DIST += $(emulator_headers) $(emulator_sources) $(watching_sources) tests/cuda_emulator/compile.sh \
 	tests/cli/emulated.tap
 
-dist_check_SCRIPTS += tests/check_kernels_emulated.sh
+dist_check_SCRIPTS += tests/check_kernels_emulated.sh tests/check_kernels_watched.sh
 if HAVE_FFMPEG
 TESTS += tests/cli/emulated.tap
 endif
@@ -19,15 +20,24 @@ endif
 if HAVE_CUDA_EMULATOR
 emulator_library = tests/cuda_emulator/libcuda.so.1
 check_DATA = $(emulator_library)
+# The same, with every access to memory watched: watch.c. Ten times slower.
+watching_library = tests/cuda_emulator/watched/libcuda.so.1
+if HAVE_CUDA_WATCHING
+check_DATA += $(watching_library)
+endif
 emulator_objects = $(emulator_sources:.c=.o)
+emulator_watched = $(cuda_sources:kernels/%.cu=tests/cuda_emulator/watched/%.o)
 emulator_kernels = $(cuda_sources:kernels/%.cu=tests/cuda_emulator/%.o)
+watching_objects = $(watching_sources:.c=.o)
 CLEANFILES += $(emulator_library) $(emulator_objects) $(emulator_kernels) \
-	$(emulator_objects:.o=.d) $(emulator_kernels:.o=.d) $(emulator_kernels:.o=.cpp)
+	$(emulator_objects:.o=.d) $(emulator_kernels:.o=.d) $(emulator_kernels:.o=.cpp) \
+	$(watching_library) $(watching_objects) $(emulator_watched) $(watching_objects:.o=.d) \
+	$(emulator_watched:.o=.d) $(emulator_watched:.o=.cpp)
 # The architecture whose code paths the kernels take.
 emulator_flags = -D_GNU_SOURCE -D__CUDA_ARCH__=900 -fPIC -fvisibility=hidden \
 	-I$(top_srcdir)/tests/cuda_emulator -I$(top_srcdir)/src -I$(top_srcdir)/kernels
 
-$(emulator_objects): %.o: %.c Makefile
+$(emulator_objects) $(watching_objects): %.o: %.c Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CC) $(CFLAGS) -O2 -std=gnu11 $(WARNING_CFLAGS) \
 		$(emulator_flags) $(CUDA_CFLAGS) -MD -MF $(@:.o=.d) -MT $@ -c -o $@ $<
 
@@ -37,10 +47,21 @@ $(emulator_kernels): tests/cuda_emulator/%.o: kernels/%.cu kernels/%.fatbin.c \
 		kernels $(CXX) $(CXXFLAGS) -O2 -std=c++17 -fno-strict-aliasing $(emulator_flags) \
 		-include device_code.h
 
+$(emulator_watched): tests/cuda_emulator/watched/%.o: kernels/%.cu kernels/%.fatbin.c \
+		$(top_srcdir)/tests/cuda_emulator/compile.sh Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SHELL) $(top_srcdir)/tests/cuda_emulator/compile.sh $@ $< \
+		kernels $(CXX) $(CXXFLAGS) -O1 -std=c++17 -fno-strict-aliasing -fno-threadsafe-statics $(emulator_flags) \
+		-include device_code.h $(WATCH_FLAGS)
+
 # It stays loaded, so that counts last as long as the process.
 $(emulator_library): $(emulator_objects) $(emulator_kernels)
 	$(AM_V_GEN)$(CXX) $(CXXFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -o $@ \
 		$(emulator_objects) $(emulator_kernels) -lpthread -ldl
 
--include $(emulator_objects:.o=.d) $(emulator_kernels:.o=.d)
+$(watching_library): $(emulator_objects) $(watching_objects) $(emulator_watched)
+	$(AM_V_GEN)$(CXX) $(CXXFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete -o $@ \
+		$(emulator_objects) $(watching_objects) $(emulator_watched) -lpthread -ldl
+
+-include $(emulator_objects:.o=.d) $(emulator_kernels:.o=.d) $(watching_objects:.o=.d) \
+	$(emulator_watched:.o=.d)
 endif

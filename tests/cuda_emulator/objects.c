@@ -43,6 +43,7 @@ static void free_allocation(allocation *a)
         fprintf(stderr, "emulated CUDA: bytes outside an allocation of %zu were written\n",
                 a->n_bytes);
     guard_free(a->memory);
+    free(a->histories);
 }
 
 void object_destroy(CUcontext context, void *address)

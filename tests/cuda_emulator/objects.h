@@ -34,6 +34,8 @@ typedef struct allocation {
     object object;
     char *memory;
     size_t n_bytes;
+    /* What watch.c knows of its bytes, or NULL. */
+    void *histories;
 } allocation;
 
 struct CUctx_st {
@@ -66,6 +68,7 @@ struct CUevent_st {
 
 typedef enum operation_kind {
     OPERATION_COPY,
+    OPERATION_FILL,
     OPERATION_LAUNCH,
     OPERATION_RECORD,
     OPERATION_WAIT
@@ -74,10 +77,11 @@ typedef enum operation_kind {
 typedef struct operation {
     operation_kind kind;
     struct operation *next;
-    /* A copy of rows. */
+    /* A copy of rows, or one row to fill with a value. */
     char *to;
     const char *from;
     size_t to_pitch, from_pitch, row_bytes, n_rows;
+    unsigned char value;
     /* A launch, with arguments of its own. */
     emulated_launch launch;
     /* A record or what a wait is for. */
@@ -91,6 +95,9 @@ struct CUstream_st {
     object object;
     operation *first, **end;
 };
+
+/* The context whose kernel runs. */
+extern CUcontext emulated_context;
 
 /* A new object of the context, or NULL. */
 void *object_create(CUcontext context, object_kind kind, size_t size);

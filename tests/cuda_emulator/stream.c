@@ -7,6 +7,8 @@
 #include "guard.h"
 #include "objects.h"
 
+CUcontext emulated_context;
+
 int stream_add(CUstream stream, const operation *what)
 {
     operation *added = malloc(sizeof *added);
@@ -52,6 +54,7 @@ static void copy_rows(const operation *what)
 
 static void launch(CUcontext context, const operation *what)
 {
+    emulated_context = context;
     if (emulated_run(&what->launch))
         check_guards(context, what);
     else
@@ -63,6 +66,8 @@ static void perform(CUcontext context, const operation *what)
 {
     if (what->kind == OPERATION_COPY && !context->dead) {
         copy_rows(what);
+    } else if (what->kind == OPERATION_FILL && !context->dead) {
+        memset(what->to, what->value, what->row_bytes);
     } else if (what->kind == OPERATION_LAUNCH && !context->dead) {
         launch(context, what);
     } else if (what->kind == OPERATION_RECORD) {

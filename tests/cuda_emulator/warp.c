@@ -135,6 +135,9 @@ static void release(const party *p)
 {
     emulated_warp *warp = emulated_warp_of(p->lanes[__builtin_ctz(p->present)]);
     uint32_t left = p->present & warp->waiting;
+    const emulated_thread *any = p->lanes[__builtin_ctz(p->present)];
+    warp->n_meetings += p->present == warp->alive;
+    warp->n_syncs += any->what == EMULATED_SYNC_WARP && p->present == warp->alive;
     int lane = (int)emulated_random_below(LANES), stride = (int)emulated_random() | 1;
     warp->waiting &= ~left;
     for (; left; lane = (lane + stride) & (LANES - 1))
