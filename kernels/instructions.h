@@ -23,6 +23,72 @@ static __device__ __forceinline__ uint32_t sad4_timed(uint32_t a, uint32_t b, ui
     return sum;
 }
 
+/* threadIdx.x, read anew: so the compiler keeps no addresses of one stage of a kernel in registers
+ * through the others. */
+static __device__ __forceinline__ int thread_index()
+{
+    int index;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+}
+
+/* Loads from shared memory that stay where they are written, ahead of their use. */
+static __device__ __forceinline__ uint32_t load_word(const void *shared)
+{
+    uint32_t value;
+    asm volatile("ld.shared.u32 %0, [%1];"
+                 : "=r"(value)
+                 : "r"((uint32_t)__cvta_generic_to_shared(shared)));
+    return value;
+}
+
+static __device__ __forceinline__ uint4 load_words4(const void *shared)
+{
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"((uint32_t)__cvta_generic_to_shared(shared)));
+    return v;
+}
+
+/* Copies into shared memory that do not wait, where the architecture has them: committed, and
+ * waited for, all together. */
+static __device__ __forceinline__ void copy16(void *shared, const uint8_t *global)
+{
+#if __CUDA_ARCH__ >= 800
+    uint32_t address = (uint32_t)__cvta_generic_to_shared(shared);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global)
+                 : "memory");
+#else
+    *(uint4 *)shared = *(const uint4 *)global;
+#endif
+}
+
+static __device__ __forceinline__ void copy_commit()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ void copy_wait()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/* In a loop that waits for another thread: on a device all threads run anyway. */
+static __device__ __forceinline__ void let_others_run()
+{
+}
+
+/* What was loaded before may have changed. */
+static __device__ __forceinline__ void forget_loads()
+{
+    asm volatile("" ::: "memory");
+}
+
 /* Declares the shared memory that the launch asks for. */
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 

@@ -20,6 +20,8 @@
 /* Threads of a block, by kernel. */
 #define MVF_PAD_THREADS 128
 #define MVF_SEARCH_THREADS 128
+#define MVF_ELIMINATE_THREADS 512
+#define MVF_EXHAUST_THREADS 256
 #define MVF_RATE_THREADS 256
 #define MVF_PARTITION_THREADS 256
 /* At most. */
@@ -33,6 +35,20 @@
 
 /* Dynamic shared memory that every device gives without being asked, less the kernel's own. */
 #define MVF_SEARCH_SHARED_BYTES (48 * 1024 - 256)
+
+/* Dynamic shared memory of the kernels for 16x16 blocks: two thread blocks of each fit into a
+ * multiprocessor of sm_90. */
+#define MVF_ELIMINATE_SHARED_BYTES 113424
+#define MVF_EXHAUST_SHARED_BYTES 67776
+
+/* Of the kernels for 16x16 blocks, in samples: the block, the tile of blocks that one thread block
+ * takes, how far its search window reaches beyond the tile, and the longest vector. */
+#define MVF_FULL_BLOCK 16
+#define MVF_FULL_TILE 64
+#define MVF_FULL_HALO 32
+#define MVF_FULL_RANGE_MAX 127
+/* Origins of windows are multiples of it, since they are copied in such words. */
+#define MVF_FULL_COPY_BYTES 16
 
 /* One plane: `from` holds the picture's rows, `to` the first byte of the padded plane. */
 typedef struct mvf_pad_params {
@@ -187,6 +203,67 @@ typedef struct mvf_tm_params {
 static_assert(offsetof(mvf_tm_params, width) == 120, "same layout in C and CUDA");
 static_assert(offsetof(mvf_tm_params, flows) == 200, "same layout in C and CUDA");
 static_assert(sizeof(mvf_tm_params) == 200 + 48 * MVF_TM_BATCH, "same layout in C and CUDA");
+
+/* As mvf_match of search/engine.h. */
+typedef struct mvf_full_match {
+    int16_t x, y;
+    uint32_t cost;
+} mvf_full_match;
+
+/* 4x2 blocks, some of which the elimination left to the exhaustive kernel. */
+typedef struct mvf_full_group {
+    /* Row and column count groups. */
+    uint16_t pair, row, col;
+    /* Bit 4 * row + col of each block that is left. */
+    uint16_t mask;
+} mvf_full_group;
+
+/* Zero before the first launch; the exhaustive kernel leaves it zero. */
+typedef struct mvf_full_counters {
+    uint32_t next_tile, n_groups, next_group, n_done;
+} mvf_full_counters;
+
+/*
+ * The candidates of a block are searched in n_windows_x * n_windows_y windows of 65 x 65 vectors
+ * that begin at (origin_x, origin_y) and lie 64 apart: mvf_full_windows().
+ */
+typedef struct mvf_full_params {
+    /* mvf_full_counters, and room for every mvf_full_group of the batch. */
+    uint64_t counters, groups;
+    int64_t stride_bytes;
+    int32_t n_pairs;
+    int32_t width, height, cols, rows;
+    int32_t range_x, range_y;
+    /* Whether candidates must lie inside the frame. */
+    int32_t inside;
+    int32_t origin_x, origin_y, n_windows_x, n_windows_y;
+    /* Whether the exhaustive kernel takes every block instead of the groups listed for it. */
+    int32_t every_group;
+    int32_t reserved;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+} mvf_full_params;
+
+static_assert(sizeof(mvf_full_match) == 8, "same layout in C and CUDA");
+static_assert(sizeof(mvf_full_group) == 8, "same layout in C and CUDA");
+static_assert(sizeof(mvf_full_counters) == 16, "same layout in C and CUDA");
+static_assert(offsetof(mvf_full_params, n_pairs) == 24, "same layout in C and CUDA");
+static_assert(offsetof(mvf_full_params, inside) == 52, "same layout in C and CUDA");
+static_assert(offsetof(mvf_full_params, every_group) == 72, "same layout in C and CUDA");
+static_assert(offsetof(mvf_full_params, pairs) == 80, "same layout in C and CUDA");
+static_assert(sizeof(mvf_full_params) == 80 + 24 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+
+/* One axis. Both ends of a window are searched, so neighbours share a row or column of vectors. */
+static inline void mvf_full_windows(int32_t range, int32_t *origin, int32_t *n_windows)
+{
+    if (range <= MVF_FULL_HALO) {
+        *origin = -MVF_FULL_HALO;
+        *n_windows = 1;
+    } else {
+        int32_t unit = MVF_FULL_COPY_BYTES;
+        *origin = -((range + unit - 1) / unit * unit);
+        *n_windows = (range - *origin + MVF_FULL_TILE - 1) / MVF_FULL_TILE;
+    }
+}
 
 /* What the self-test kernel finds; bit n is case n of the three a < b, a = b, a > b. */
 typedef struct mvf_self_test_result {

@@ -12,6 +12,7 @@
 #include "cuda/device.h"
 #include "params.h"
 #include "search/engine_cuda.h"
+#include "search/launch_cuda.h"
 
 static mvf_status upload(mvf_cuda *cuda, CUdeviceptr *memory, const check_plane *plane)
 {
@@ -77,53 +78,23 @@ void check_cuda_pictures(check_run *run)
     mvf_cuda_close(&cuda);
 }
 
-/* Pairs of consecutive frames that one launch answers. */
-#define MAX_FRAMES 9
+#define MAX_FRAMES 30
 
 typedef struct scene {
     const char *name;
     check_fill fill;
-    /* The first frame in the clip, or -1: the pattern. */
+    /* The first frame in the clip, or -1: the fill. */
     int first_frame;
+    /* Whether each frame is searched in itself. */
+    int identical;
 } scene;
 
-/* Frames of media/bench/mix-1080p-h264.mp4. */
-static const scene scenes[] = {{"noise", FILL_NOISE, -1}, {"texture", FILL_TEXTURE, -1},
-                               {"flat", FILL_FLAT, -1},   {"bunny", FILL_FLAT, 4},
-                               {"street", FILL_FLAT, 40}, {"wall", FILL_FLAT, 100}};
-
-typedef struct shape {
-    int32_t bit_depth, block_w, block_h, range_x, range_y, n_jobs;
-    mvf_subpel subpel;
-    mvf_interpolation interpolation;
-    mvf_partitions partitions;
-} shape;
-
-#define GRID(bit_depth, w, h, x, y, n_jobs)                                     \
-    {                                                                           \
-        bit_depth, w, h, x, y, n_jobs, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, \
-            MVF_PARTITIONS_FIXED                                                \
-    }
-#define QUARTER(filter, w, partitions)                             \
-    {                                                              \
-        8, w, w, 32, 32, 8, MVF_SUBPEL_QUARTER, filter, partitions \
-    }
-
-static const shape shapes[] = {
-    GRID(8, 16, 16, 32, 32, 1),
-    GRID(8, 16, 16, 32, 32, 8),
-    GRID(8, 16, 16, 32, 32, 32),
-    GRID(8, 16, 16, 16, 16, 32),
-    GRID(8, 8, 8, 16, 16, 8),
-    GRID(8, 32, 32, 32, 32, 8),
-    GRID(8, 64, 64, 64, 64, 8),
-    GRID(10, 16, 16, 32, 32, 8),
-    GRID(8, 4, 4, 8, 8, 8),
-    QUARTER(MVF_INTERPOLATION_H264, 16, MVF_PARTITIONS_FIXED),
-    QUARTER(MVF_INTERPOLATION_HEVC, 16, MVF_PARTITIONS_FIXED),
-    {8, 64, 64, 32, 32, 8, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, MVF_PARTITIONS_SQUARE},
-    QUARTER(MVF_INTERPOLATION_H264, 64, MVF_PARTITIONS_SQUARE),
+/* Frames of media/bench/mix-1080p-h264.mp4: more than the cache holds. */
+static const scene scenes[] = {
+    {"bunny", FILL_FLAT, 0, 0},   {"street", FILL_FLAT, 40, 0}, {"wall", FILL_FLAT, 100, 0},
+    {"noise", FILL_NOISE, -1, 0}, {"black", FILL_BLACK, -1, 0}, {"identical", FILL_PATCHES, -1, 1},
 };
+#define N_SCENES (sizeof scenes / sizeof scenes[0])
 
 static int fill_frame(check_run *run, const scene *s, check_plane *plane, int frame)
 {
@@ -145,95 +116,269 @@ static int fill_frame(check_run *run, const scene *s, check_plane *plane, int fr
     return ok;
 }
 
-static void print_measurement(const scene *s, const shape *p, const mvf_search_config *config,
-                              const mvf_cuda_measurement *m, double rate)
+static int is_at_hand(const check_run *run, const scene *s)
 {
-    double frames = 1e6 * p->n_jobs / m->launch_us;
-    double differences = (double)config->width * config->height * (2 * p->range_x + 1) *
-                         (2 * p->range_y + 1) * frames;
-    printf("%-8s %2d bit %2dx%-2d +-%-2d x%-2d %9.1f us/frame %9.1f frames/s %6.3f of the limit  "
-           "%s%s %d registers %d bytes shared\n",
-           s->name, p->bit_depth, p->block_w, p->block_h, p->range_x, p->n_jobs,
-           m->launch_us / p->n_jobs, frames, differences / rate, m->kernel,
-           p->subpel == MVF_SUBPEL_NONE ? "" : " + quarter samples by satd", m->n_registers,
-           m->static_shared_bytes + m->dynamic_shared_bytes);
+    return s->first_frame < 0 || run->clip;
 }
 
-static mvf_status time_shape(check_run *run, const scene *s, const shape *p,
-                             const mvf_picture *pictures, double rate)
+static void alloc_frames(check_run *run, const scene *s, int32_t bit_depth, check_plane *planes,
+                         int n)
+{
+    for (int i = 0; i < n; i++) {
+        check_plane_alloc(run, &planes[i], 1920, 1080, bit_depth);
+        check_result(run, fill_frame(run, s, &planes[i], i), "cuda: a frame of the clip");
+    }
+}
+
+typedef struct shape {
+    int32_t bit_depth, block_w, block_h, range, n_jobs;
+    mvf_subpel subpel;
+    mvf_interpolation interpolation;
+    mvf_partitions partitions;
+} shape;
+
+#define GRID(bit_depth, w, h, range, n_jobs)                                     \
+    {                                                                            \
+        bit_depth, w, h, range, n_jobs, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, \
+            MVF_PARTITIONS_FIXED                                                 \
+    }
+#define QUARTER(filter, w, partitions)                         \
+    {                                                          \
+        8, w, w, 32, 8, MVF_SUBPEL_QUARTER, filter, partitions \
+    }
+
+/* An engine and its frames. */
+typedef struct bench_engine {
+    mvf_engine *engine;
+    int n_planes;
+    mvf_engine_plane *planes[MAX_FRAMES];
+} bench_engine;
+
+static void close_engine(bench_engine *e)
+{
+    while (e->n_planes > 0)
+        mvf_engine_cuda.plane_destroy(e->engine, e->planes[--e->n_planes]);
+    mvf_engine_cuda.close(e->engine);
+}
+
+static mvf_status load_frames(bench_engine *e, const check_plane *frames, int n_frames)
+{
+    for (int i = 0; i < n_frames; i++) {
+        mvf_picture picture = check_plane_picture(&frames[i], i);
+        mvf_status status = mvf_engine_cuda.plane_create(e->engine, &e->planes[i]);
+        if (status != MVF_OK)
+            return status;
+        e->n_planes++;
+        status = mvf_engine_cuda.plane_load(e->engine, e->planes[i], &picture);
+        if (status != MVF_OK)
+            return status;
+    }
+    return MVF_OK;
+}
+
+static mvf_status open_engine(check_run *run, bench_engine *e, const shape *p, int32_t first_shape,
+                              const check_plane *frames, int n_frames)
 {
     mvf_options options;
     mvf_search_config config;
-    mvf_engine *engine;
-    mvf_engine_plane *planes[MAX_FRAMES];
-    mvf_engine_job jobs[MVF_CUDA_BATCH];
-    mvf_cuda_measurement m = {.launch_us = 0};
     mvf_options_init(&options);
     options.logger = run->logger;
     options.block_w = p->block_w;
     options.block_h = p->block_h;
-    options.range_x = p->range_x;
-    options.range_y = p->range_y;
-    options.max_in_flight = MVF_CUDA_BATCH;
+    options.range_x = options.range_y = p->range;
     options.subpel = p->subpel;
     options.interpolation = p->interpolation;
     options.refine_metric = MVF_METRIC_SATD;
     options.partitions = p->partitions;
-    if (mvf_search_configure(&config, &options, 1920, 1080, p->bit_depth) != MVF_OK ||
-        mvf_engine_cuda.open(&engine, &config, &options) != MVF_OK)
-        return MVF_ERROR_DEVICE;
-    mvf_status status = MVF_OK;
-    int n_planes = 0;
-    for (; n_planes < MAX_FRAMES && status == MVF_OK; n_planes++) {
-        status = mvf_engine_cuda.plane_create(engine, &planes[n_planes]);
-        if (status != MVF_OK)
-            break;
-        status = mvf_engine_cuda.plane_load(engine, planes[n_planes], &pictures[n_planes]);
-    }
-    for (int i = 0; i < p->n_jobs && status == MVF_OK; i++)
-        jobs[i] = (mvf_engine_job){.current = planes[1 + i % (MAX_FRAMES - 1)],
-                                   .reference = planes[i % (MAX_FRAMES - 1)]};
-    if (status == MVF_OK)
-        status = mvf_engine_cuda_measure(engine, jobs, p->n_jobs, 20, &m);
-    if (status == MVF_OK)
-        print_measurement(s, p, &config, &m, rate);
-    while (n_planes-- > 0)
-        mvf_engine_cuda.plane_destroy(engine, planes[n_planes]);
-    mvf_engine_cuda.close(engine);
+    options.max_in_flight = MVF_CUDA_BATCH;
+    *e = (bench_engine){.engine = NULL};
+    mvf_status status = mvf_search_configure(&config, &options, 1920, 1080, p->bit_depth);
+    if (status != MVF_OK)
+        return status;
+    config.first_shape = first_shape;
+    status = mvf_engine_cuda.open(&e->engine, &config, &options);
+    if (status != MVF_OK)
+        return status;
+    status = load_frames(e, frames, n_frames);
+    if (status != MVF_OK)
+        close_engine(e);
     return status;
 }
 
-static void bench_scene(check_run *run, const scene *s, double rate)
+static mvf_status measure(bench_engine *e, const scene *s, int n_jobs, mvf_cuda_measurement *m)
 {
-    static const int32_t depths[] = {8, 10};
-    check_plane planes[MAX_FRAMES];
-    mvf_picture pictures[MAX_FRAMES];
-    for (int d = 0; d < 2; d++) {
-        int ok = 1;
-        for (int i = 0; i < MAX_FRAMES; i++) {
-            check_plane_alloc(run, &planes[i], 1920, 1080, depths[d]);
-            ok = ok && fill_frame(run, s, &planes[i], i);
-            pictures[i] = check_plane_picture(&planes[i], i);
-        }
-        for (size_t i = 0; ok && i < sizeof shapes / sizeof shapes[0]; i++)
-            if (shapes[i].bit_depth == depths[d])
-                check_result(run, time_shape(run, s, &shapes[i], pictures, rate) == MVF_OK,
-                             "cuda: bench");
-        for (int i = 0; i < MAX_FRAMES; i++)
-            check_plane_free(&planes[i]);
+    mvf_engine_job jobs[MVF_CUDA_BATCH];
+    for (int i = 0; i < n_jobs; i++) {
+        int reference = i % (e->n_planes - 1), current = s->identical ? reference : reference + 1;
+        jobs[i] =
+            (mvf_engine_job){.current = e->planes[current], .reference = e->planes[reference]};
     }
+    return mvf_engine_cuda_measure(e->engine, jobs, n_jobs, 20, m);
 }
 
-void bench_cuda(check_run *run)
+static double sad_rate(check_run *run)
 {
-    double rate;
-    if (mvf_cuda_sad_rate(0, &run->logger, &rate) != MVF_OK) {
-        check_result(run, 0, "cuda: the rate of the SAD instruction");
-        return;
+    double rate = 0;
+    check_result(run, mvf_cuda_sad_rate(0, &run->logger, &rate) == MVF_OK,
+                 "cuda: the rate of the SAD instruction");
+    return rate;
+}
+
+/* Frames a second at which the device could look at every candidate of a 1080p frame. */
+static double limit(double rate, int32_t range)
+{
+    return rate / (1920.0 * 1080 * (2 * range + 1) * (2 * range + 1));
+}
+
+/* Shapes by whatever kernels serve them. */
+
+static const shape shapes[] = {
+    GRID(8, 8, 8, 16, 8),
+    GRID(8, 32, 32, 32, 8),
+    GRID(8, 64, 64, 64, 8),
+    GRID(8, 4, 4, 8, 8),
+    GRID(8, 16, 16, 128, 8),
+    GRID(10, 16, 16, 32, 8),
+    QUARTER(MVF_INTERPOLATION_H264, 16, MVF_PARTITIONS_FIXED),
+    QUARTER(MVF_INTERPOLATION_HEVC, 16, MVF_PARTITIONS_FIXED),
+    {8, 64, 64, 32, 8, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, MVF_PARTITIONS_SQUARE},
+    QUARTER(MVF_INTERPOLATION_H264, 64, MVF_PARTITIONS_SQUARE),
+};
+
+static void bench_shape(check_run *run, const scene *s, const shape *p, double rate)
+{
+    bench_engine e;
+    check_plane frames[9];
+    mvf_cuda_measurement m = {.launch_us = 1};
+    alloc_frames(run, s, p->bit_depth, frames, 9);
+    mvf_status status = open_engine(run, &e, p, 0, frames, 9);
+    if (status == MVF_OK) {
+        status = measure(&e, s, p->n_jobs, &m);
+        close_engine(&e);
     }
-    printf("SAD instruction: %.1f T differences/s; 16x16 +-32 1080p at most %.0f frames/s\n",
-           rate / 1e12, rate / (1920.0 * 1080 * 65 * 65));
-    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
-        if (scenes[i].first_frame < 0 || run->clip)
-            bench_scene(run, &scenes[i], rate);
+    check_result(run, status == MVF_OK, "cuda: bench");
+    double fps = 1e6 * p->n_jobs / m.launch_us;
+    printf("%-9s %2d bit %2dx%-2d +-%-3d x%-2d %9.1f us/frame %9.1f frames/s %6.3f of the limit  "
+           "%s%s %d registers %d bytes shared\n",
+           s->name, p->bit_depth, p->block_w, p->block_h, p->range, p->n_jobs,
+           m.launch_us / p->n_jobs, fps, fps / limit(rate, p->range), m.kernel,
+           p->subpel == MVF_SUBPEL_NONE ? "" : " + quarter samples by satd", m.n_registers,
+           m.static_shared_bytes + m.dynamic_shared_bytes);
+    for (int i = 0; i < 9; i++)
+        check_plane_free(&frames[i]);
+}
+
+void bench_cuda_shapes(check_run *run)
+{
+    double rate = sad_rate(run);
+    for (size_t i = 0; i < N_SCENES && !run->n_failed; i++)
+        for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
+            if (is_at_hand(run, &scenes[i]) && !scenes[i].identical)
+                bench_shape(run, &scenes[i], &shapes[k], rate);
+}
+
+/* The rows of the launch table that serve 16x16 blocks, in turn. */
+
+typedef struct row {
+    int32_t range, first_shape, n_jobs;
+} row;
+
+/* Rows of one range lie together: the engines are open side by side. */
+static const row rows[] = {
+    {32, MVF_SHAPE_ELIMINATE, 32}, {32, MVF_SHAPE_ELIMINATE, 8}, {32, MVF_SHAPE_ELIMINATE, 1},
+    {32, MVF_SHAPE_EXHAUST, 32},   {32, MVF_SHAPE_OTHERS, 32},   {32, MVF_SHAPE_OTHERS, 1},
+    {16, MVF_SHAPE_ELIMINATE, 32}, {16, MVF_SHAPE_OTHERS, 32},   {8, MVF_SHAPE_ELIMINATE, 32},
+    {8, MVF_SHAPE_OTHERS, 32},     {4, MVF_SHAPE_ELIMINATE, 32}, {4, MVF_SHAPE_OTHERS, 32},
+    {64, MVF_SHAPE_ELIMINATE, 8},  {64, MVF_SHAPE_OTHERS, 8},
+};
+#define N_ROWS (sizeof rows / sizeof rows[0])
+#define N_ROUNDS 2
+
+typedef struct row_times {
+    /* Microseconds a frame. */
+    double us[N_ROWS][N_SCENES][N_ROUNDS];
+    const char *kernels[N_ROWS];
+    int32_t n_registers[N_ROWS];
+} row_times;
+
+static mvf_status time_row(bench_engine *engines, row_times *times, size_t scene_index, size_t i,
+                           int round)
+{
+    mvf_cuda_measurement m = {.launch_us = 0};
+    mvf_status status =
+        measure(&engines[rows[i].first_shape], &scenes[scene_index], rows[i].n_jobs, &m);
+    times->us[i][scene_index][round] = m.launch_us / rows[i].n_jobs;
+    times->kernels[i] = m.kernel;
+    times->n_registers[i] = m.n_registers;
+    return status;
+}
+
+/* Rows first to end, which have one range. */
+static mvf_status time_range(check_run *run, row_times *times, size_t scene_index, size_t first,
+                             size_t end, const check_plane *frames)
+{
+    bench_engine engines[3];
+    shape p = GRID(8, 16, 16, rows[first].range, MVF_CUDA_BATCH);
+    mvf_status status = MVF_OK;
+    int n_open = 0;
+    while (n_open < 3 && status == MVF_OK) {
+        status = open_engine(run, &engines[n_open], &p, n_open, frames, MAX_FRAMES);
+        n_open += status == MVF_OK;
+    }
+    for (int round = 0; round < N_ROUNDS; round++)
+        for (size_t i = first; i < end && status == MVF_OK; i++)
+            status = time_row(engines, times, scene_index, i, round);
+    while (n_open > 0)
+        close_engine(&engines[--n_open]);
+    return status;
+}
+
+static void time_scene(check_run *run, row_times *times, size_t scene_index)
+{
+    check_plane frames[MAX_FRAMES];
+    alloc_frames(run, &scenes[scene_index], 8, frames, MAX_FRAMES);
+    for (size_t first = 0, end; first < N_ROWS; first = end) {
+        for (end = first + 1; end < N_ROWS && rows[end].range == rows[first].range;)
+            end++;
+        check_result(run, time_range(run, times, scene_index, first, end, frames) == MVF_OK,
+                     "cuda: bench");
+    }
+    for (int i = 0; i < MAX_FRAMES; i++)
+        check_plane_free(&frames[i]);
+}
+
+static void print_rows(const check_run *run, const row_times *times, double rate)
+{
+    double worst = 0;
+    printf("frames/s (of the limit)              ");
+    for (size_t k = 0; k < N_SCENES; k++)
+        if (is_at_hand(run, &scenes[k]))
+            printf(" %16s", scenes[k].name);
+    for (size_t i = 0; i < N_ROWS; i++) {
+        printf("\n+-%-2d x%-2d %-17s %3d regs", rows[i].range, rows[i].n_jobs, times->kernels[i],
+               times->n_registers[i]);
+        for (size_t k = 0; k < N_SCENES; k++) {
+            const double *us = times->us[i][k];
+            double fps = 2e6 / (us[0] + us[1]), apart = us[0] / us[1] - 1;
+            if (!is_at_hand(run, &scenes[k]))
+                continue;
+            printf(" %9.0f (%4.2f)", fps, fps / limit(rate, rows[i].range));
+            apart = apart < 0 ? -apart : apart;
+            worst = apart > worst ? apart : worst;
+        }
+    }
+    printf("\ntwo rounds differ by at most %.1f %%\n", 100 * worst);
+}
+
+void bench_cuda_rows(check_run *run)
+{
+    static row_times times;
+    double rate = sad_rate(run);
+    for (size_t i = 0; i < N_SCENES && !run->n_failed; i++)
+        if (is_at_hand(run, &scenes[i]))
+            time_scene(run, &times, i);
+    printf("SAD instruction: %.1f T differences/s, at the end %.1f; +-32 at most %.0f frames/s\n",
+           rate / 1e12, sad_rate(run) / 1e12, limit(rate, 32));
+    if (!run->n_failed)
+        print_rows(run, &times, rate);
 }

@@ -14,7 +14,9 @@ static mvf_options case_options(const check_run *run, const check_case *c, mvf_b
 {
     mvf_options options = check_case_options(run, c);
     options.backend = backend;
-    options.cpu_level = MVF_CPU_C;
+    /* Plain C, except where it would take too long. */
+    if (c->width * c->height < 640 * 480)
+        options.cpu_level = MVF_CPU_C;
     return options;
 }
 
@@ -165,20 +167,29 @@ static void receive_frame(check_run *run, mvf_searcher *searcher, mvf_field *con
     mvf_field_free(&field);
 }
 
+static const check_case mixed_cases[N_SEARCHERS] = {
+    {640, 360, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE},
+    {321, 201, 10, 8, 8, 0, 0, 9, 20, MVF_EDGES_INSIDE, FILL_NOISE},
+    {200, 300, 8, 64, 32, 16, 16, 40, 8, MVF_EDGES_CLAMP, FILL_STRIPES},
+};
+
+/* All of them by the kernels for 16x16 blocks. */
+static const check_case full_cases[N_SEARCHERS] = {
+    {640, 360, 8, 16, 16, 0, 0, 32, 32, MVF_EDGES_CLAMP, FILL_PATCHES},
+    {321, 201, 8, 16, 16, 0, 0, 9, 40, MVF_EDGES_INSIDE, FILL_NOISE},
+    {203, 131, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_CLAMP, FILL_BLACK},
+};
+
+/* The same mixed, in small. */
+static const check_case small_cases[N_SEARCHERS] = {
+    {70, 50, 8, 16, 16, 0, 0, 5, 4, MVF_EDGES_CLAMP, FILL_PATCHES},
+    {41, 31, 10, 8, 8, 0, 0, 3, 6, MVF_EDGES_INSIDE, FILL_NOISE},
+    {80, 30, 8, 64, 32, 16, 16, 4, 2, MVF_EDGES_CLAMP, FILL_STRIPES},
+};
+
 /* Several searchers with work in flight on one device; polling and waiting callers. */
-static void check_side_by_side(check_run *run, int32_t max_in_flight)
+static void check_side_by_side(check_run *run, const check_case *cases, int32_t max_in_flight)
 {
-    static const check_case large[N_SEARCHERS] = {
-        {640, 360, 8, 16, 16, 0, 0, 16, 16, MVF_EDGES_CLAMP, FILL_TEXTURE},
-        {321, 201, 10, 8, 8, 0, 0, 9, 20, MVF_EDGES_INSIDE, FILL_NOISE},
-        {200, 300, 8, 64, 32, 16, 16, 40, 8, MVF_EDGES_CLAMP, FILL_STRIPES},
-    };
-    static const check_case small[N_SEARCHERS] = {
-        {70, 50, 8, 16, 16, 0, 0, 5, 4, MVF_EDGES_CLAMP, FILL_TEXTURE},
-        {41, 31, 10, 8, 8, 0, 0, 3, 6, MVF_EDGES_INSIDE, FILL_NOISE},
-        {80, 30, 8, 64, 32, 16, 16, 4, 2, MVF_EDGES_CLAMP, FILL_STRIPES},
-    };
-    const check_case *cases = run->small ? small : large;
     mvf_searcher *searchers[N_SEARCHERS];
     check_plane planes[N_SEARCHERS][N_PLANES];
     mvf_field *expected[N_SEARCHERS][N_FRAMES];
@@ -212,10 +223,10 @@ static void check_side_by_side(check_run *run, int32_t max_in_flight)
     }
 }
 
-static void check_many_runs(check_run *run)
+static void check_many_runs(check_run *run, check_fill fill)
 {
-    const check_case large = {640, 360, 8, 16, 16, 0, 0, 24, 24, MVF_EDGES_CLAMP, FILL_STRIPES};
-    const check_case small = {70, 50, 8, 16, 16, 0, 0, 8, 8, MVF_EDGES_CLAMP, FILL_STRIPES};
+    const check_case large = {640, 360, 8, 16, 16, 0, 0, 24, 24, MVF_EDGES_CLAMP, fill};
+    const check_case small = {70, 50, 8, 16, 16, 0, 0, 8, 8, MVF_EDGES_CLAMP, fill};
     const check_case c = run->small ? small : large;
     check_plane planes[2];
     check_case_alloc_planes(run, &c, planes, 2, 3);
@@ -234,7 +245,12 @@ void check_cuda(check_run *run)
     check_combinations(run);
     for (size_t i = 0; i < sizeof large_cases / sizeof large_cases[0]; i++)
         check_pair(run, &large_cases[i]);
-    check_side_by_side(run, 1);
-    check_side_by_side(run, 16);
-    check_many_runs(run);
+    check_side_by_side(run, run->small ? small_cases : mixed_cases, 1);
+    check_side_by_side(run, run->small ? small_cases : mixed_cases, 16);
+    if (!run->small) {
+        check_side_by_side(run, full_cases, 1);
+        check_side_by_side(run, full_cases, 16);
+    }
+    check_many_runs(run, FILL_STRIPES);
+    check_many_runs(run, FILL_PATCHES);
 }

@@ -5,8 +5,9 @@
  *
  * Without --cuda it checks the CPU; with it the first CUDA device, and exits with 77 where there is
  * none (with 1 when MVF_REQUIRE_GPU is set); --small leaves out what takes long on a device that is
- * emulated. The seed is printed and each group is seeded anew, so
- * a failure can be run again by itself with --seed and --only. --bench times what passed; FILE
+ * emulated. The seed is printed and each group is seeded anew, so a failure can be run again by
+ * itself with --seed and --only. --bench times what passed, each benchmark under a name of its own
+ * for --only, such as "bench rows"; FILE
  * holds 8-bit luma frames of 1920x1080 to time CUDA on, beside patterns.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -34,12 +35,34 @@ static const struct {
     {"merges", check_merges, 0},
     {"smooth paths", check_smooth_paths, 0},
     {"truemotion", check_truemotion, 0},
+#ifdef HAVE_CUDA
+    {"cuda layout", check_cuda_layout, 0},
+#endif
     {"search", check_search, 1},
+#ifdef HAVE_CUDA
+    {"16x16 rows, small", check_cuda_rows_small, 1},
+    {"16x16 rows", check_cuda_rows, 1},
+    {"16x16 rows, frames", check_cuda_rows_frames, 1},
+#endif
     {"cuda", check_cuda, 1},
     {"cuda encoder", check_cuda_encoder, 1},
     {"cuda truemotion", check_cuda_truemotion, 1},
 #ifdef HAVE_CUDA
     {"pictures in CUDA memory", check_cuda_pictures, 1},
+#endif
+};
+
+static const struct {
+    const char *name;
+    void (*run)(check_run *run);
+    /* 2: with and without. */
+    int cuda;
+} benches[] = {
+    {"bench search", bench_search, 2},
+    {"bench truemotion", bench_truemotion, 0},
+#ifdef HAVE_CUDA
+    {"bench shapes", bench_cuda_shapes, 1},
+    {"bench rows", bench_cuda_rows, 1},
 #endif
 };
 
@@ -119,8 +142,17 @@ static mvf_searcher *hold_device(const check_run *run)
     return holder;
 }
 
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 int main(int argc, char **argv)
 {
+    /* What has passed shall be seen even if the program is ended from outside. */
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     check_run run = {.logger = {print_message, NULL}};
     run.seed = parse_arguments(&run, argc, argv);
     printf("seed %llu\n", (unsigned long long)run.seed);
@@ -131,20 +163,19 @@ int main(int argc, char **argv)
         if (groups[i].cuda != run.cuda || (run.only && !strstr(groups[i].name, run.only)))
             continue;
         int before = run.n_checks, failed = run.n_failed;
+        double start = seconds();
         run.state = run.seed * 2 + 1;
         groups[i].run(&run);
-        printf("%-24s %6d checks, %d failed\n", groups[i].name, run.n_checks - before,
-               run.n_failed - failed);
+        printf("%-24s %6d checks, %d failed, %.1f s\n", groups[i].name, run.n_checks - before,
+               run.n_failed - failed, seconds() - start);
     }
-    run.state = run.seed * 2 + 1;
-    if (run.bench && !run.n_failed)
-        bench_search(&run);
-    if (run.bench && !run.cuda && !run.n_failed)
-        bench_truemotion(&run);
-#ifdef HAVE_CUDA
-    if (run.bench && run.cuda && !run.n_failed)
-        bench_cuda(&run);
-#endif
+    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++) {
+        if (!run.bench || run.n_failed || !(benches[i].cuda == 2 || benches[i].cuda == run.cuda) ||
+            (run.only && !strstr(benches[i].name, run.only)))
+            continue;
+        run.state = run.seed * 2 + 1;
+        benches[i].run(&run);
+    }
     mvf_searcher_close(&holder);
     printf("%d checks, %d failed\n", run.n_checks, run.n_failed);
     return run.n_failed ? 1 : 0;

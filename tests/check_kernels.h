@@ -40,6 +40,10 @@ typedef enum check_fill {
     FILL_STRIPES,
     FILL_EXTREMES,
     FILL_TEXTURE,
+    /* A dark scene's sensor noise. */
+    FILL_BLACK,
+    /* Texture with patches of noise. */
+    FILL_PATCHES,
     N_FILLS
 } check_fill;
 
@@ -88,7 +92,12 @@ void check_cuda_truemotion(check_run *run);
 void bench_search(check_run *run);
 void check_cuda(check_run *run);
 /* Only in builds with CUDA kernels. */
+void check_cuda_layout(check_run *run);
+void check_cuda_rows_small(check_run *run);
+void check_cuda_rows(check_run *run);
+void check_cuda_rows_frames(check_run *run);
 void check_cuda_pictures(check_run *run);
-void bench_cuda(check_run *run);
+void bench_cuda_rows(check_run *run);
+void bench_cuda_shapes(check_run *run);
 
 #endif

@@ -74,6 +74,12 @@ static uint32_t pattern(check_run *run, check_fill fill, int32_t x, int32_t y, i
         return check_random(run) & 1 ? 255 : 0;
     case FILL_TEXTURE:
         return (texture(x + 1000 + phase, y + 1000 - phase) * 15 + check_random(run) % 64) / 16;
+    case FILL_BLACK:
+        return 14 + check_random(run) % 4 + check_random(run) % 4;
+    case FILL_PATCHES:
+        if ((x / 40 * 7 + y / 24 * 5) % 11 < 3)
+            return check_random(run) & 255;
+        return pattern(run, FILL_TEXTURE, x, y, phase);
     default:
         return check_random(run) & 255;
     }
@@ -101,6 +107,7 @@ mvf_picture check_plane_picture(const check_plane *plane, int64_t frame)
 
 const char *check_fill_name(check_fill fill)
 {
-    static const char *const names[N_FILLS] = {"noise", "flat", "stripes", "extremes", "texture"};
+    static const char *const names[N_FILLS] = {"noise",   "flat",  "stripes", "extremes",
+                                               "texture", "black", "patches"};
     return names[fill];
 }

@@ -40,9 +40,19 @@ static mvf_status get_attribute(mvf_cuda *cuda, int32_t *value, CUdevice_attribu
     return MVF_OK;
 }
 
+static mvf_status get_compute_capability(mvf_cuda *cuda, int32_t *capability)
+{
+    int32_t major = 0, minor = 0;
+    MVF_TRY(get_attribute(cuda, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+    MVF_TRY(get_attribute(cuda, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+    *capability = 10 * major + minor;
+    return MVF_OK;
+}
+
 static mvf_status open_device(mvf_cuda *cuda, int32_t ordinal)
 {
     MVF_TRY(find_device(cuda, ordinal));
+    MVF_TRY(get_compute_capability(cuda, &cuda->compute_capability));
     MVF_TRY(get_attribute(cuda, &cuda->multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
     MVF_TRY(get_attribute(cuda, &cuda->shared_bytes,
                           CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
@@ -124,16 +134,13 @@ static int build_runs_on(int32_t capability)
 
 static mvf_status describe(mvf_cuda *cuda, int32_t ordinal, mvf_device_info *info)
 {
-    int32_t major = 0, minor = 0;
     size_t memory_bytes = 0;
     MVF_TRY(find_device(cuda, ordinal));
     MVF_CUDA_TRY(cuda, cuDeviceGetName, info->name, (int)sizeof info->name, cuda->device);
-    MVF_TRY(get_attribute(cuda, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
-    MVF_TRY(get_attribute(cuda, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+    MVF_TRY(get_compute_capability(cuda, &info->compute_capability));
     MVF_TRY(get_attribute(cuda, &info->multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
     MVF_CUDA_TRY(cuda, cuDeviceTotalMem_v2, &memory_bytes, cuda->device);
     info->memory_bytes = memory_bytes;
-    info->compute_capability = 10 * major + minor;
     info->usable = build_runs_on(info->compute_capability);
     return MVF_OK;
 }

@@ -20,6 +20,8 @@ typedef struct mvf_cuda {
     CUcontext context;
     mvf_logger logger;
     int32_t multiprocessors;
+    /* Major version times 10 plus minor. */
+    int32_t compute_capability;
     /* Most dynamic shared memory that one thread block may ask for. */
     int32_t shared_bytes;
     /* A call has failed and its cause was logged; later failures follow from it. */

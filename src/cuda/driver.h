@@ -46,6 +46,7 @@
     X(cuMemcpyDtoHAsync_v2)         \
     X(cuMemcpyDtoH_v2)              \
     X(cuMemcpy2DAsync_v2)           \
+    X(cuMemsetD8Async)              \
     X(cuStreamCreate)               \
     X(cuStreamDestroy_v2)           \
     X(cuStreamSynchronize)          \

@@ -57,6 +57,9 @@ typedef struct mvf_search_config {
     mvf_level levels[MVF_MAX_LEVELS];
     /* Matches of one job: the blocks of all levels. */
     size_t n_matches;
+    /* The first row of CUDA's table of launch shapes that may serve: tests and benchmarks leave out
+     * the ones above it. */
+    int32_t first_shape;
 } mvf_search_config;
 
 /* The grid of a level, below n_levels. */

@@ -42,6 +42,8 @@ typedef struct batch {
     CUstream stream;
     CUevent done;
     CUdeviceptr device_matches, scratch;
+    /* Whether scratch is as mvf_launch() expects it. */
+    int scratch_is_clear;
     mvf_match *matches;
     struct batch *next;
 } batch;
@@ -49,10 +51,9 @@ typedef struct batch {
 struct mvf_engine {
     mvf_cuda cuda;
     mvf_search_config config;
-    /* Layout of planes: the picture's rows, and the same with borders. */
-    int64_t picture_stride_bytes, stride_bytes;
-    mvf_cuda_border border;
-    int32_t n_plane_rows;
+    /* The picture's rows, and the same with borders. */
+    int64_t picture_stride_bytes;
+    mvf_cuda_layout layout;
     CUmodule plane_module;
     CUfunction pad;
     mvf_launch_plan plan;
@@ -126,13 +127,9 @@ static mvf_status self_test(mvf_cuda *cuda)
 static void set_layout(mvf_engine *engine, const mvf_search_config *config)
 {
     int64_t row_bytes = (int64_t)config->width * config->sample_bytes;
-    mvf_cuda_border border = mvf_cuda_plane_border(config);
-    int64_t padded = border.left + (int64_t)config->width + border.right;
     engine->config = *config;
-    engine->border = border;
+    engine->layout = mvf_cuda_plane_layout(config);
     engine->picture_stride_bytes = round_up(row_bytes, MVF_PAD_BYTES);
-    engine->stride_bytes = round_up(padded * config->sample_bytes, MVF_PAD_BYTES);
-    engine->n_plane_rows = border.top + config->height + border.bottom;
     engine->n_blocks = config->n_matches;
 }
 
@@ -155,7 +152,8 @@ static mvf_status open_search(mvf_engine *engine)
 {
     mvf_cuda *cuda = &engine->cuda;
     if (!is_truemotion(engine))
-        return mvf_launch_plan_open(&engine->plan, cuda, &engine->config, engine->stride_bytes);
+        return mvf_launch_plan_open(&engine->plan, cuda, &engine->config,
+                                    engine->layout.stride_bytes);
     MVF_TRY(mvf_tm_plan_open(&engine->truemotion, cuda, &engine->config));
     int32_t most = mvf_tm_most_jobs(&engine->truemotion);
     if (engine->batch_jobs > most)
@@ -171,7 +169,8 @@ static mvf_status open_in_context(mvf_engine *engine)
     MVF_TRY(mvf_cuda_load(cuda, &engine->plane_module, mvf_fatbin_plane));
     MVF_CUDA_TRY(cuda, cuModuleGetFunction, &engine->pad, engine->plane_module, pad);
     MVF_TRY(open_search(engine));
-    MVF_TRY(mvf_refine_plan_open(&engine->refine, cuda, &engine->config, engine->stride_bytes));
+    MVF_TRY(
+        mvf_refine_plan_open(&engine->refine, cuda, &engine->config, engine->layout.stride_bytes));
     MVF_CUDA_TRY(cuda, cuStreamCreate, &engine->upload, CU_STREAM_NON_BLOCKING);
     MVF_CUDA_TRY(cuda, cuEventCreate, &engine->uploaded, CU_EVENT_DISABLE_TIMING);
     return MVF_OK;
@@ -268,7 +267,6 @@ static mvf_status alloc_plane(mvf_engine *engine, mvf_engine_plane *plane)
 {
     mvf_cuda *cuda = &engine->cuda;
     size_t picture_bytes = (size_t)engine->picture_stride_bytes * (size_t)engine->config.height;
-    size_t padded_bytes = (size_t)engine->stride_bytes * (size_t)engine->n_plane_rows;
     void *staging = NULL;
     MVF_CUDA_TRY(cuda, cuMemHostAlloc, &staging, picture_bytes, 0);
     plane->staging = staging;
@@ -277,10 +275,8 @@ static mvf_status alloc_plane(mvf_engine *engine, mvf_engine_plane *plane)
         MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, engine->truemotion.image_bytes);
         plane->origin = plane->padded;
     } else {
-        MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, padded_bytes);
-        plane->origin = plane->padded +
-                        (CUdeviceptr)(engine->border.top * engine->stride_bytes +
-                                      (int64_t)engine->border.left * engine->config.sample_bytes);
+        MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, engine->layout.n_bytes);
+        plane->origin = plane->padded + (CUdeviceptr)engine->layout.origin_bytes;
     }
     MVF_CUDA_TRY(cuda, cuEventCreate, &plane->uploaded, CU_EVENT_DISABLE_TIMING);
     return MVF_OK;
@@ -357,20 +353,21 @@ static mvf_status copy_device_picture(mvf_engine *engine, mvf_engine_plane *plan
 
 static mvf_status pad_plane(mvf_engine *engine, const mvf_engine_plane *plane)
 {
+    const mvf_cuda_layout *layout = &engine->layout;
     mvf_pad_params params = {.from = plane->picture,
                              .to = plane->padded,
                              .from_stride_bytes = engine->picture_stride_bytes,
-                             .to_stride_bytes = engine->stride_bytes,
+                             .to_stride_bytes = layout->stride_bytes,
                              .width = engine->config.width,
                              .height = engine->config.height,
-                             .border_left = engine->border.left,
-                             .border_top = engine->border.top,
-                             .n_rows = engine->n_plane_rows};
+                             .border_left = layout->left,
+                             .border_top = layout->top,
+                             .n_rows = layout->n_rows};
     void *arguments[] = {&params};
-    int64_t columns = round_up(engine->stride_bytes / MVF_PAD_BYTES, MVF_PAD_THREADS);
+    int64_t columns = round_up(layout->stride_bytes / MVF_PAD_BYTES, MVF_PAD_THREADS);
     MVF_CUDA_TRY(&engine->cuda, cuLaunchKernel, engine->pad, (unsigned)(columns / MVF_PAD_THREADS),
-                 (unsigned)engine->n_plane_rows, 1, MVF_PAD_THREADS, 1, 1, 0, engine->upload,
-                 arguments, NULL);
+                 (unsigned)layout->n_rows, 1, MVF_PAD_THREADS, 1, 1, 0, engine->upload, arguments,
+                 NULL);
     return MVF_OK;
 }
 
@@ -459,12 +456,16 @@ static void set_pairs(const mvf_engine *engine, const batch *b, mvf_search_pair 
                                                 (size_t)i * engine->n_blocks * sizeof(mvf_match)};
 }
 
-static mvf_status launch_search(mvf_engine *engine, const batch *b, const mvf_search_pair *pairs)
+static mvf_status launch_search(mvf_engine *engine, batch *b, const mvf_search_pair *pairs)
 {
     mvf_cuda *cuda = &engine->cuda;
     if (is_truemotion(engine))
         return mvf_tm_launch(cuda, &engine->truemotion, pairs, b->n_jobs, b->scratch, b->stream);
+    if (!b->scratch_is_clear)
+        MVF_TRY(mvf_launch_clear_scratch(cuda, &engine->plan, b->scratch, b->stream));
+    b->scratch_is_clear = 0;
     MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
+    b->scratch_is_clear = 1;
     return mvf_refine_launch(cuda, &engine->refine, &engine->config, pairs, b->n_jobs, b->stream);
 }
 
@@ -497,6 +498,8 @@ static void poll_batch(mvf_engine *engine, batch *b, int wait)
     if (result == CUDA_ERROR_NOT_READY)
         return;
     b->status = mvf_cuda_check(cuda, result, "a search on the device");
+    if (b->status != MVF_OK)
+        b->scratch_is_clear = 0;
     b->state = BATCH_DONE;
 }
 
@@ -613,7 +616,39 @@ const mvf_engine_ops mvf_engine_cuda = {.name = "cuda",
                                         .collect = cuda_collect,
                                         .measure_sad = cuda_measure_sad};
 
-/* Measurement. */
+/* Tests and measurement. */
+
+static mvf_status fill_batch(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs, batch **out)
+{
+    if (n_jobs < 1 || n_jobs > engine->batch_jobs)
+        return mvf_fail(&engine->cuda.logger, MVF_ERROR_ARGUMENT,
+                        "a batch of this engine holds 1 to %d jobs", (int)engine->batch_jobs);
+    MVF_TRY(acquire_batch(engine, out));
+    batch *b = *out;
+    for (b->n_jobs = 0; b->n_jobs < n_jobs; b->n_jobs++)
+        b->jobs[b->n_jobs] = &jobs[b->n_jobs];
+    return MVF_OK;
+}
+
+static mvf_status search_in_context(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs)
+{
+    batch *b;
+    MVF_TRY(fill_batch(engine, jobs, n_jobs, &b));
+    MVF_TRY(enqueue_batch(engine, b));
+    poll_batch(engine, b, 1);
+    b->state = BATCH_IDLE;
+    for (int32_t i = 0; i < n_jobs && b->status == MVF_OK; i++)
+        take_matches(engine, b, &jobs[i]);
+    return b->status;
+}
+
+mvf_status mvf_engine_cuda_search(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs)
+{
+    MVF_TRY(mvf_cuda_enter(&engine->cuda));
+    mvf_status status = search_in_context(engine, jobs, n_jobs);
+    mvf_cuda_leave(&engine->cuda);
+    return status;
+}
 
 static int compare_floats(const void *a, const void *b)
 {
@@ -631,9 +666,7 @@ static mvf_status time_launches(mvf_engine *engine, batch *b, const CUevent *eve
     for (int32_t i = -n_launches; i < n_launches; i++) {
         if (i >= 0)
             MVF_CUDA_TRY(cuda, cuEventRecord, events[0], b->stream);
-        MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
-        MVF_TRY(
-            mvf_refine_launch(cuda, &engine->refine, &engine->config, pairs, b->n_jobs, b->stream));
+        MVF_TRY(launch_search(engine, b, pairs));
         if (i < 0)
             continue;
         MVF_CUDA_TRY(cuda, cuEventRecord, events[1], b->stream);
@@ -656,9 +689,9 @@ static mvf_status get_function_attribute(mvf_cuda *cuda, CUfunction function,
 static mvf_status describe_plan(mvf_engine *engine, mvf_cuda_measurement *measurement)
 {
     mvf_cuda *cuda = &engine->cuda;
-    CUfunction function = engine->plan.function;
-    measurement->kernel = engine->plan.shape->kernel;
-    measurement->dynamic_shared_bytes = engine->plan.shared_bytes;
+    CUfunction function = engine->plan.stages[0].function;
+    measurement->kernel = engine->plan.shape->kernels[0].name;
+    measurement->dynamic_shared_bytes = engine->plan.stages[0].shared_bytes;
     MVF_TRY(get_function_attribute(cuda, function, CU_FUNC_ATTRIBUTE_NUM_REGS,
                                    &measurement->n_registers));
     return get_function_attribute(cuda, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
@@ -673,9 +706,7 @@ static mvf_status measure_in_context(mvf_engine *engine, mvf_engine_job *jobs, i
     CUevent events[2] = {NULL, NULL};
     batch *b;
     MVF_TRY(describe_plan(engine, measurement));
-    MVF_TRY(acquire_batch(engine, &b));
-    for (b->n_jobs = 0; b->n_jobs < n_jobs; b->n_jobs++)
-        b->jobs[b->n_jobs] = &jobs[b->n_jobs];
+    MVF_TRY(fill_batch(engine, jobs, n_jobs, &b));
     mvf_status status = MVF_OK;
     for (int i = 0; i < 2 && status == MVF_OK; i++)
         status = mvf_cuda_check(cuda, cuda->driver.cuEventCreate(&events[i], CU_EVENT_DEFAULT),
@@ -691,9 +722,6 @@ static mvf_status measure_in_context(mvf_engine *engine, mvf_engine_job *jobs, i
 mvf_status mvf_engine_cuda_measure(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
                                    int32_t n_launches, mvf_cuda_measurement *measurement)
 {
-    if (n_jobs < 1 || n_jobs > engine->batch_jobs || n_launches < 1)
-        return mvf_fail(&engine->cuda.logger, MVF_ERROR_ARGUMENT,
-                        "a batch of this engine holds 1 to %d jobs", (int)engine->batch_jobs);
     float *times = mvf_alloc_array((size_t)n_launches, sizeof *times);
     if (!times)
         return MVF_ERROR_MEMORY;

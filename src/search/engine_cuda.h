@@ -16,9 +16,12 @@ typedef struct mvf_cuda_measurement {
     int32_t n_registers, static_shared_bytes, dynamic_shared_bytes;
 } mvf_cuda_measurement;
 
+/* Answers n_jobs jobs (1 to the smaller of max_in_flight and MVF_CUDA_BATCH) with one batch. */
+mvf_status mvf_engine_cuda_search(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs);
+
 /*
- * Launches the search of n_jobs jobs (1 to MVF_CUDA_BATCH; loaded planes, no answers taken)
- * n_launches times, after as many for warming up, and times each with events.
+ * Launches the search of n_jobs jobs (as above; loaded planes, no answers taken) n_launches (1 or
+ * more) times, after as many for warming up, and times each with events.
  */
 mvf_status mvf_engine_cuda_measure(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
                                    int32_t n_launches, mvf_cuda_measurement *measurement);

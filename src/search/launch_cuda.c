@@ -6,24 +6,19 @@
 #include "base/error.h"
 #include "search/partition_cuda.h"
 
-extern const unsigned char mvf_fatbin_search[];
 extern const unsigned char mvf_fatbin_partition[];
+extern const unsigned char mvf_fatbin_search[];
+extern const unsigned char mvf_fatbin_search_eliminate[];
+extern const unsigned char mvf_fatbin_search_exhaust[];
+
+_Static_assert(sizeof(mvf_match) == sizeof(mvf_full_match) &&
+                   offsetof(mvf_match, cost) == offsetof(mvf_full_match, cost),
+               "the kernels write matches");
 
 /* Columns of candidates that one load serves; see search.cu. */
 #define GROUP 4
 /* Most groups of a panel: a wider one leaves too few threads to share out its rows. */
 #define MAX_PANEL_GROUPS 32
-
-mvf_cuda_border mvf_cuda_plane_border(const mvf_search_config *config)
-{
-    int32_t sample_bytes = config->sample_bytes;
-    int32_t left_bytes = (config->range_x + GROUP) * sample_bytes;
-    left_bytes = (left_bytes + MVF_PAD_BYTES - 1) / MVF_PAD_BYTES * MVF_PAD_BYTES;
-    return (mvf_cuda_border){.left = left_bytes / sample_bytes,
-                             .right = config->range_x + MVF_MAX_BLOCK + 2 * GROUP,
-                             .top = config->range_y,
-                             .bottom = config->range_y + MVF_MAX_BLOCK};
-}
 
 static int32_t min_i32(int32_t a, int32_t b)
 {
@@ -34,6 +29,60 @@ static int32_t divide_up(int32_t value, int32_t unit)
 {
     return (value + unit - 1) / unit;
 }
+
+static int32_t max_i32(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static int32_t round_up(int32_t value, int32_t unit)
+{
+    return divide_up(value, unit) * unit;
+}
+
+/* Planes. */
+
+static int is_full_block_search(const mvf_search_config *config)
+{
+    return config->partitions == MVF_PARTITIONS_FIXED && config->sample_bytes == 1 &&
+           config->block_w == MVF_FULL_BLOCK && config->block_h == MVF_FULL_BLOCK &&
+           config->step_x == MVF_FULL_BLOCK && config->step_y == MVF_FULL_BLOCK &&
+           config->range_x <= MVF_FULL_RANGE_MAX && config->range_y <= MVF_FULL_RANGE_MAX;
+}
+
+/* One axis: tiles are copied whole, and every window of a tile. */
+static void widen_border(int32_t size, int32_t range, int32_t *before, int32_t *after)
+{
+    int32_t origin, n_windows;
+    mvf_full_windows(range, &origin, &n_windows);
+    int32_t last = origin + MVF_FULL_TILE * (n_windows - 1);
+    int32_t end = round_up(size, MVF_FULL_TILE) + MVF_FULL_HALO * 2 + last;
+    *before = max_i32(*before, -origin);
+    *after = max_i32(*after, end - size);
+}
+
+/* What any kernel that may serve the config reads. */
+mvf_cuda_layout mvf_cuda_plane_layout(const mvf_search_config *config)
+{
+    int32_t sample_bytes = config->sample_bytes;
+    mvf_cuda_layout layout = {.left = config->range_x + GROUP,
+                              .right = config->range_x + MVF_MAX_BLOCK + 2 * GROUP,
+                              .top = config->range_y,
+                              .bottom = config->range_y + MVF_MAX_BLOCK};
+    if (is_full_block_search(config)) {
+        widen_border(config->width, config->range_x, &layout.left, &layout.right);
+        widen_border(config->height, config->range_y, &layout.top, &layout.bottom);
+    }
+    layout.left = round_up(layout.left * sample_bytes, MVF_PAD_BYTES) / sample_bytes;
+    layout.stride_bytes =
+        round_up((layout.left + config->width + layout.right) * sample_bytes, MVF_PAD_BYTES);
+    layout.n_rows = layout.top + config->height + layout.bottom;
+    layout.n_bytes = (size_t)layout.stride_bytes * (size_t)layout.n_rows;
+    layout.origin_bytes = layout.top * layout.stride_bytes + layout.left * sample_bytes;
+    return layout;
+}
+
+/* The general kernels. */
 
 /* How a team of threads takes the window of a block; see search.cu. */
 typedef struct panel_layout {
@@ -101,13 +150,27 @@ static int serves_search(const mvf_launch_shape *shape, const mvf_search_config 
            best_layout(config, shape->team).cost < best_layout(config, MVF_SEARCH_THREADS).cost;
 }
 
-static void prepare_search(mvf_launch_plan *plan, const mvf_search_config *config)
+static void prepare_search(mvf_launch_plan *plan, const mvf_search_config *config,
+                           const mvf_cuda *cuda, int64_t stride_bytes)
 {
     panel_layout layout = best_layout(config, plan->shape->team);
-    plan->params.panel_groups = layout.n_groups;
-    plan->params.panel_rows = layout.n_rows;
-    plan->params.team_words = layout.team_words;
-    plan->shared_bytes = 4 * layout.team_words * (MVF_SEARCH_THREADS / plan->shape->team);
+    (void)cuda;
+    plan->params = (mvf_search_params){.stride_bytes = stride_bytes,
+                                       .width = config->width,
+                                       .height = config->height,
+                                       .block_w = config->block_w,
+                                       .block_h = config->block_h,
+                                       .step_x = config->step_x,
+                                       .step_y = config->step_y,
+                                       .cols = config->cols,
+                                       .range_x = config->range_x,
+                                       .range_y = config->range_y,
+                                       .n_blocks = config->cols * config->rows,
+                                       .inside = config->edges == MVF_EDGES_INSIDE,
+                                       .panel_groups = layout.n_groups,
+                                       .panel_rows = layout.n_rows,
+                                       .team_words = layout.team_words};
+    plan->stages[0].shared_bytes = 4 * layout.team_words * (MVF_SEARCH_THREADS / plan->shape->team);
 }
 
 static mvf_status enqueue_search(mvf_cuda *cuda, const mvf_launch_plan *plan,
@@ -119,29 +182,162 @@ static mvf_status enqueue_search(mvf_cuda *cuda, const mvf_launch_plan *plan,
     int32_t n_teams = MVF_SEARCH_THREADS / plan->shape->team;
     (void)scratch;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
-    MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->function,
+    MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->stages[0].function,
                  (unsigned)((params.n_blocks + n_teams - 1) / n_teams), (unsigned)n_jobs, 1,
-                 MVF_SEARCH_THREADS, 1, 1, (unsigned)plan->shared_bytes, stream, arguments, NULL);
+                 MVF_SEARCH_THREADS, 1, 1, (unsigned)plan->stages[0].shared_bytes, stream,
+                 arguments, NULL);
     return MVF_OK;
 }
 
-#define SEARCH_SHAPE(name, threads_of_team, bytes_of_sample, bytes_of_row)                   \
-    {                                                                                        \
-        .kernel = name, .fatbin = mvf_fatbin_search, .team = threads_of_team,                \
-        .serves = serves_search, .sample_bytes = bytes_of_sample, .row_bytes = bytes_of_row, \
-        .prepare = prepare_search, .enqueue = enqueue_search                                 \
+/* The kernels for 16x16 blocks of 8-bit samples side by side. */
+
+/* Thread blocks for each multiprocessor: as many as one of sm_90 holds. Where fewer fit, the rest
+ * starts late and finds the tiles handed out. */
+#define FULL_BLOCKS_EACH 2
+
+/* From capability 8.0 on: the kernels count on copies that run while they compute. */
+static int serves_full(const mvf_launch_shape *shape, const mvf_search_config *config,
+                       const mvf_cuda *cuda)
+{
+    return is_full_block_search(config) && cuda->compute_capability >= 80 &&
+           cuda->shared_bytes >= shape->shared_bytes;
+}
+
+/* Without the elimination all vectors of a window are paid for, so that smaller ranges are left to
+ * the general kernels. Tests that ask for this row get it. */
+static int serves_exhaust(const mvf_launch_shape *shape, const mvf_search_config *config,
+                          const mvf_cuda *cuda)
+{
+    int32_t origin, n_x, n_y, window = 2 * MVF_FULL_HALO + 1;
+    if (!serves_full(shape, config, cuda))
+        return 0;
+    mvf_full_windows(config->range_x, &origin, &n_x);
+    mvf_full_windows(config->range_y, &origin, &n_y);
+    int64_t searched = (int64_t)n_x * n_y * window * window;
+    int64_t asked = (int64_t)(2 * config->range_x + 1) * (2 * config->range_y + 1);
+    return config->first_shape == MVF_SHAPE_EXHAUST || 4 * asked >= 3 * searched;
+}
+
+/* The counters, then the groups that the elimination may leave. */
+static size_t full_scratch_bytes(const mvf_search_config *config, int32_t n_jobs)
+{
+    size_t n_groups = (size_t)divide_up(config->rows, 2) * (size_t)divide_up(config->cols, 4);
+    return sizeof(mvf_full_counters) + n_groups * (size_t)n_jobs * sizeof(mvf_full_group);
+}
+
+static void prepare_full(mvf_launch_plan *plan, const mvf_search_config *config,
+                         const mvf_cuda *cuda, int64_t stride_bytes)
+{
+    mvf_full_params *p = &plan->full_params;
+    *p = (mvf_full_params){.stride_bytes = stride_bytes,
+                           .width = config->width,
+                           .height = config->height,
+                           .cols = config->cols,
+                           .rows = config->rows,
+                           .range_x = config->range_x,
+                           .range_y = config->range_y,
+                           .inside = config->edges == MVF_EDGES_INSIDE};
+    mvf_full_windows(config->range_x, &p->origin_x, &p->n_windows_x);
+    mvf_full_windows(config->range_y, &p->origin_y, &p->n_windows_y);
+    plan->n_thread_blocks = FULL_BLOCKS_EACH * cuda->multiprocessors;
+}
+
+static void prepare_eliminate(mvf_launch_plan *plan, const mvf_search_config *config,
+                              const mvf_cuda *cuda, int64_t stride_bytes)
+{
+    prepare_full(plan, config, cuda, stride_bytes);
+    plan->stages[0].shared_bytes = MVF_ELIMINATE_SHARED_BYTES;
+    plan->stages[1].shared_bytes = MVF_EXHAUST_SHARED_BYTES;
+}
+
+static void prepare_exhaust(mvf_launch_plan *plan, const mvf_search_config *config,
+                            const mvf_cuda *cuda, int64_t stride_bytes)
+{
+    prepare_full(plan, config, cuda, stride_bytes);
+    plan->full_params.every_group = 1;
+    plan->stages[0].shared_bytes = MVF_EXHAUST_SHARED_BYTES;
+}
+
+static mvf_full_params full_params(const mvf_launch_plan *plan, const mvf_search_pair *pairs,
+                                   int32_t n_jobs, CUdeviceptr scratch)
+{
+    mvf_full_params params = plan->full_params;
+    params.counters = scratch;
+    params.groups = scratch + sizeof(mvf_full_counters);
+    params.n_pairs = n_jobs;
+    memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
+    return params;
+}
+
+static mvf_status launch_full(mvf_cuda *cuda, const mvf_launch_plan *plan, int32_t stage,
+                              unsigned n_threads, mvf_full_params *params, CUstream stream)
+{
+    void *arguments[] = {params};
+    MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->stages[stage].function,
+                 (unsigned)plan->n_thread_blocks, 1, 1, n_threads, 1, 1,
+                 (unsigned)plan->stages[stage].shared_bytes, stream, arguments, NULL);
+    return MVF_OK;
+}
+
+/* The second kernel also resets the counters: it runs even if nothing is left to it. */
+static mvf_status enqueue_eliminate(mvf_cuda *cuda, const mvf_launch_plan *plan,
+                                    const mvf_search_pair *pairs, int32_t n_jobs,
+                                    CUdeviceptr scratch, CUstream stream)
+{
+    mvf_full_params params = full_params(plan, pairs, n_jobs, scratch);
+    MVF_TRY(launch_full(cuda, plan, 0, MVF_ELIMINATE_THREADS, &params, stream));
+    return launch_full(cuda, plan, 1, MVF_EXHAUST_THREADS, &params, stream);
+}
+
+static mvf_status enqueue_exhaust(mvf_cuda *cuda, const mvf_launch_plan *plan,
+                                  const mvf_search_pair *pairs, int32_t n_jobs, CUdeviceptr scratch,
+                                  CUstream stream)
+{
+    mvf_full_params params = full_params(plan, pairs, n_jobs, scratch);
+    return launch_full(cuda, plan, 0, MVF_EXHAUST_THREADS, &params, stream);
+}
+
+/* The table. */
+
+#define SEARCH_SHAPE(name, threads_of_team, bytes_of_sample, bytes_of_row)                        \
+    {                                                                                             \
+        .kernels = {{name, mvf_fatbin_search}}, .team = threads_of_team, .serves = serves_search, \
+        .sample_bytes = bytes_of_sample, .row_bytes = bytes_of_row, .prepare = prepare_search,    \
+        .enqueue = enqueue_search                                                                 \
     }
 
-#define PARTITION_SHAPE(name, bytes_of_sample)                                          \
-    {                                                                                   \
-        .kernel = name, .fatbin = mvf_fatbin_partition, .serves = mvf_partition_serves, \
-        .sample_bytes = bytes_of_sample, .prepare = mvf_partition_prepare,              \
-        .enqueue = mvf_partition_enqueue                                                \
+#define PARTITION_SHAPE(name, bytes_of_sample)                                     \
+    {                                                                              \
+        .kernels = {{name, mvf_fatbin_partition}}, .serves = mvf_partition_serves, \
+        .sample_bytes = bytes_of_sample, .prepare = mvf_partition_prepare,         \
+        .enqueue = mvf_partition_enqueue                                           \
     }
 
-/* The launch shapes, most particular first. The last of each sample size serves everything. */
+/*
+ * The launch shapes, most particular first. The last of each sample size serves everything.
+ *
+ * 16x16 blocks by elimination at every range: H200, 1080p, batch of 32, frames a second on bunny /
+ * street / wall: 31,892 / 25,783 / 38,826 at +-32, where search_8_w4_warp has 7,206 / 5,118 / 6,267
+ * and even at +-16 only 18,280 / 12,979 / 17,139. Where shared memory is too small for that, the
+ * exhaustive kernel alone: 6,254 at +-32 whatever the scene, and on noise, 2,740 before.
+ */
 static const mvf_launch_shape shapes[] = {
-    PARTITION_SHAPE("partition_8", 1),
+    [MVF_SHAPE_ELIMINATE] = {.kernels = {{"search_eliminate", mvf_fatbin_search_eliminate},
+                                         {"search_exhaust", mvf_fatbin_search_exhaust}},
+                             .serves = serves_full,
+                             .shared_bytes = MVF_ELIMINATE_SHARED_BYTES,
+                             .scratch_bytes = full_scratch_bytes,
+                             .zero_bytes = sizeof(mvf_full_counters),
+                             .prepare = prepare_eliminate,
+                             .enqueue = enqueue_eliminate},
+    [MVF_SHAPE_EXHAUST] = {.kernels = {{"search_exhaust", mvf_fatbin_search_exhaust}},
+                           .serves = serves_exhaust,
+                           .shared_bytes = MVF_EXHAUST_SHARED_BYTES,
+                           .scratch_bytes = full_scratch_bytes,
+                           .zero_bytes = sizeof(mvf_full_counters),
+                           .prepare = prepare_exhaust,
+                           .enqueue = enqueue_exhaust},
+    [MVF_SHAPE_OTHERS] = PARTITION_SHAPE("partition_8", 1),
     PARTITION_SHAPE("partition_16", 2),
     SEARCH_SHAPE("search_8_w4_warp", 32, 1, 16),
     SEARCH_SHAPE("search_8_w2_warp", 32, 1, 8),
@@ -155,42 +351,40 @@ static const mvf_launch_shape shapes[] = {
     SEARCH_SHAPE("search_16_w2", MVF_SEARCH_THREADS, 2, 8),
 };
 
-static mvf_status load_kernel(mvf_launch_plan *plan, mvf_cuda *cuda)
+/* Plans. */
+
+void mvf_launch_plan_choose(mvf_launch_plan *plan, const mvf_cuda *cuda,
+                            const mvf_search_config *config, int64_t stride_bytes)
 {
-    MVF_CUDA_TRY(cuda, cuModuleGetFunction, &plan->function, plan->module, plan->shape->kernel);
-    MVF_CUDA_TRY(cuda, cuFuncSetAttribute, plan->function,
-                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, plan->shared_bytes);
-    return MVF_OK;
+    const mvf_launch_shape *shape = shapes + config->first_shape;
+    while (!shape->serves(shape, config, cuda))
+        shape++;
+    *plan = (mvf_launch_plan){.shape = shape};
+    shape->prepare(plan, config, cuda, stride_bytes);
 }
 
-static void set_params(mvf_search_params *params, const mvf_search_config *config,
-                       int64_t stride_bytes)
+static mvf_status load_kernel(mvf_launch_stage *stage, const mvf_launch_kernel *kernel,
+                              mvf_cuda *cuda)
 {
-    *params = (mvf_search_params){.stride_bytes = stride_bytes,
-                                  .width = config->width,
-                                  .height = config->height,
-                                  .block_w = config->block_w,
-                                  .block_h = config->block_h,
-                                  .step_x = config->step_x,
-                                  .step_y = config->step_y,
-                                  .cols = config->cols,
-                                  .range_x = config->range_x,
-                                  .range_y = config->range_y,
-                                  .n_blocks = config->cols * config->rows,
-                                  .inside = config->edges == MVF_EDGES_INSIDE};
+    MVF_TRY(mvf_cuda_load(cuda, &stage->module, kernel->fatbin));
+    MVF_CUDA_TRY(cuda, cuModuleGetFunction, &stage->function, stage->module, kernel->name);
+    MVF_CUDA_TRY(cuda, cuFuncSetAttribute, stage->function,
+                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, stage->shared_bytes);
+    if (stage->shared_bytes > MVF_SEARCH_SHARED_BYTES)
+        MVF_CUDA_TRY(cuda, cuFuncSetAttribute, stage->function,
+                     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                     CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+    return MVF_OK;
 }
 
 mvf_status mvf_launch_plan_open(mvf_launch_plan *plan, mvf_cuda *cuda,
                                 const mvf_search_config *config, int64_t stride_bytes)
 {
-    const mvf_launch_shape *shape = shapes;
-    while (!shape->serves(shape, config, cuda))
-        shape++;
-    *plan = (mvf_launch_plan){.shape = shape};
-    set_params(&plan->params, config, stride_bytes);
-    shape->prepare(plan, config);
-    MVF_TRY(mvf_cuda_load(cuda, &plan->module, shape->fatbin));
-    mvf_status status = load_kernel(plan, cuda);
+    mvf_launch_plan_choose(plan, cuda, config, stride_bytes);
+    const mvf_launch_kernel *kernels = plan->shape->kernels;
+    mvf_status status = MVF_OK;
+    for (int32_t i = 0; i < MVF_MAX_STAGES && kernels[i].name && status == MVF_OK; i++)
+        status = load_kernel(&plan->stages[i], &kernels[i], cuda);
     if (status != MVF_OK)
         mvf_launch_plan_close(plan, cuda);
     return status;
@@ -198,15 +392,25 @@ mvf_status mvf_launch_plan_open(mvf_launch_plan *plan, mvf_cuda *cuda,
 
 void mvf_launch_plan_close(mvf_launch_plan *plan, mvf_cuda *cuda)
 {
-    if (plan->module)
-        cuda->driver.cuModuleUnload(plan->module);
-    plan->module = NULL;
+    for (int32_t i = 0; i < MVF_MAX_STAGES; i++) {
+        if (plan->stages[i].module)
+            cuda->driver.cuModuleUnload(plan->stages[i].module);
+        plan->stages[i].module = NULL;
+    }
 }
 
 size_t mvf_launch_scratch_bytes(const mvf_launch_plan *plan, const mvf_search_config *config,
                                 int32_t n_jobs)
 {
     return plan->shape->scratch_bytes ? plan->shape->scratch_bytes(config, n_jobs) : 0;
+}
+
+mvf_status mvf_launch_clear_scratch(mvf_cuda *cuda, const mvf_launch_plan *plan,
+                                    CUdeviceptr scratch, CUstream stream)
+{
+    if (plan->shape->zero_bytes)
+        MVF_CUDA_TRY(cuda, cuMemsetD8Async, scratch, 0, plan->shape->zero_bytes, stream);
+    return MVF_OK;
 }
 
 mvf_status mvf_launch(mvf_cuda *cuda, const mvf_launch_plan *plan, const mvf_search_pair *pairs,

@@ -10,43 +10,78 @@
 #include "params.h"
 #include "search/engine.h"
 
-/* Samples and rows around the frame that a kernel may read. All repeat the nearest edge sample. */
-typedef struct mvf_cuda_border {
+/* A plane on the device, the same for current and reference frames. */
+typedef struct mvf_cuda_layout {
+    /* Samples and rows around the frame that a kernel may read; all repeat the nearest edge sample.
+     * The row's last ones only fill it up to the stride. */
     int32_t left, right, top, bottom;
-} mvf_cuda_border;
+    int64_t stride_bytes;
+    int32_t n_rows;
+    size_t n_bytes;
+    /* Sample (0, 0). */
+    int64_t origin_bytes;
+} mvf_cuda_layout;
 
-mvf_cuda_border mvf_cuda_plane_border(const mvf_search_config *config);
+mvf_cuda_layout mvf_cuda_plane_layout(const mvf_search_config *config);
+
+/* Rows of the table of launch shapes, for the config's first_shape: those for 16x16 blocks, and
+ * where the others begin. */
+enum { MVF_SHAPE_ELIMINATE, MVF_SHAPE_EXHAUST, MVF_SHAPE_OTHERS };
+
+/* Kernels that one batch launches, one after the other. */
+#define MVF_MAX_STAGES 2
 
 typedef struct mvf_launch_shape mvf_launch_shape;
+
+typedef struct mvf_launch_stage {
+    CUmodule module;
+    CUfunction function;
+    /* Dynamic shared memory. */
+    int32_t shared_bytes;
+} mvf_launch_stage;
 
 /* One engine's way to answer batches. */
 typedef struct mvf_launch_plan {
     const mvf_launch_shape *shape;
-    CUmodule module;
-    CUfunction function;
-    int32_t shared_bytes;
-    /* What is the same for every batch, of a search over a grid or over partitions. */
+    mvf_launch_stage stages[MVF_MAX_STAGES];
+    /* What is the same for every batch: one of them, by the shape. */
     mvf_search_params params;
+    mvf_full_params full_params;
     mvf_partition_params partition;
+    /* Thread blocks of a launch, where their number does not follow from the batch. */
+    int32_t n_thread_blocks;
 } mvf_launch_plan;
+
+/* A kernel and where it is embedded. */
+typedef struct mvf_launch_kernel {
+    const char *name;
+    const unsigned char *fatbin;
+} mvf_launch_kernel;
 
 /* A row of the table of launch shapes; the first that serves a config is taken. */
 struct mvf_launch_shape {
-    const char *kernel;
-    const unsigned char *fatbin;
-    /* Threads that search one block of the frame. */
+    mvf_launch_kernel kernels[MVF_MAX_STAGES];
+    /* Threads that search one block of the frame; of the general kernels only. */
     int32_t team;
     int (*serves)(const mvf_launch_shape *shape, const mvf_search_config *config,
                   const mvf_cuda *cuda);
-    /* What `serves` compares: sample size, and the fewest bytes of a block's row. */
-    int32_t sample_bytes, row_bytes;
-    /* Device memory of its own that each batch of n_jobs needs; NULL: none. */
+    /* What `serves` compares: sample size, the fewest bytes of a block's row, and dynamic shared
+     * memory. */
+    int32_t sample_bytes, row_bytes, shared_bytes;
+    /* Device memory of its own that each batch of n_jobs needs, and how much from its start must be
+     * zero before the first launch and after one that failed. NULL and 0: none. */
     size_t (*scratch_bytes)(const mvf_search_config *config, int32_t n_jobs);
-    /* Fills in shared_bytes and the parameters. */
-    void (*prepare)(mvf_launch_plan *plan, const mvf_search_config *config);
+    size_t zero_bytes;
+    /* Fills in the stages' shared_bytes and the parameters. */
+    void (*prepare)(mvf_launch_plan *plan, const mvf_search_config *config, const mvf_cuda *cuda,
+                    int64_t stride_bytes);
     mvf_status (*enqueue)(mvf_cuda *cuda, const mvf_launch_plan *plan, const mvf_search_pair *pairs,
                           int32_t n_jobs, CUdeviceptr scratch, CUstream stream);
 };
+
+/* Chooses only: from the device's capability, multiprocessors and shared memory. */
+void mvf_launch_plan_choose(mvf_launch_plan *plan, const mvf_cuda *cuda,
+                            const mvf_search_config *config, int64_t stride_bytes);
 
 /* Chooses and loads. The context is current. On failure nothing is left to close. */
 mvf_status mvf_launch_plan_open(mvf_launch_plan *plan, mvf_cuda *cuda,
@@ -55,6 +90,10 @@ void mvf_launch_plan_close(mvf_launch_plan *plan, mvf_cuda *cuda);
 
 size_t mvf_launch_scratch_bytes(const mvf_launch_plan *plan, const mvf_search_config *config,
                                 int32_t n_jobs);
+
+/* Queues what brings scratch memory into the state that mvf_launch() expects and leaves. */
+mvf_status mvf_launch_clear_scratch(mvf_cuda *cuda, const mvf_launch_plan *plan,
+                                    CUdeviceptr scratch, CUstream stream);
 
 /* Queues the search of n_jobs (1 to MVF_CUDA_BATCH) pairs. */
 mvf_status mvf_launch(mvf_cuda *cuda, const mvf_launch_plan *plan, const mvf_search_pair *pairs,

@@ -65,11 +65,13 @@ static panel best_panel(const mvf_search_config *config)
     return best;
 }
 
-void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *config)
+void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *config,
+                           const mvf_cuda *cuda, int64_t stride_bytes)
 {
     panel best = best_panel(config);
+    (void)cuda;
     mvf_partition_params *params = &plan->partition;
-    *params = (mvf_partition_params){.stride_bytes = plan->params.stride_bytes,
+    *params = (mvf_partition_params){.stride_bytes = stride_bytes,
                                      .width = config->width,
                                      .height = config->height,
                                      .block = config->block_w,
@@ -91,7 +93,7 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                 params->first_match[k] = (int32_t)config->levels[i].first_match;
                 params->level_cols[k] = config->levels[i].cols;
             }
-    plan->shared_bytes = 4 * best.n_words;
+    plan->stages[0].shared_bytes = 4 * best.n_words;
 }
 
 mvf_status mvf_partition_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
@@ -103,8 +105,8 @@ mvf_status mvf_partition_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
     (void)scratch;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
     int32_t n_units = params.cols * divide_up(params.height, params.block);
-    MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->function, (unsigned)n_units, (unsigned)n_jobs, 1,
-                 MVF_PARTITION_THREADS, 1, 1, (unsigned)plan->shared_bytes, stream, arguments,
-                 NULL);
+    MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->stages[0].function, (unsigned)n_units,
+                 (unsigned)n_jobs, 1, MVF_PARTITION_THREADS, 1, 1,
+                 (unsigned)plan->stages[0].shared_bytes, stream, arguments, NULL);
     return MVF_OK;
 }

@@ -1,0 +1,91 @@
+/*
+ * search_full.h - what the two kernels for the full search of 16x16 blocks share: SADs, the order
+ * of rule.h as one number, reductions over a warp, copies into shared memory.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_KERNELS_SEARCH_FULL_H
+#define MVF_KERNELS_SEARCH_FULL_H
+
+#include "instructions.h"
+#include "params.h"
+#include "search/rule.h"
+
+#define ALL_LANES 0xffffffffu
+
+// A SAD and below it the rank of its vector.
+typedef unsigned long long full_key;
+
+#define NO_KEY 0x3fffffffffffffffull
+#define NO_SAD 0x3fffffff
+
+static __device__ __forceinline__ uint32_t shift_bytes(uint32_t low, uint32_t high, int bytes)
+{
+    return __funnelshift_r(low, high, 8 * bytes);
+}
+
+// The order of rule.h: (dx^2 + dy^2, dy, dx), for vectors of up to MVF_FULL_RANGE_MAX.
+static __device__ __forceinline__ uint32_t vector_rank(int dx, int dy)
+{
+    return (uint32_t)(dx * dx + dy * dy) << 16 | (uint32_t)(dy + 128) << 8 | (uint32_t)(dx + 128);
+}
+
+static __device__ __forceinline__ full_key make_key(int sad, uint32_t rank)
+{
+    return (full_key)(uint32_t)sad << 32 | rank;
+}
+
+static __device__ __forceinline__ int key_sad(full_key key)
+{
+    return (int)(key >> 32);
+}
+
+static __device__ __forceinline__ mvf_full_match key_match(full_key key)
+{
+    return {(int16_t)((int)(key & 255) - 128), (int16_t)((int)(key >> 8 & 255) - 128),
+            (uint32_t)(key >> 32)};
+}
+
+static __device__ __forceinline__ uint32_t warp_min(uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL_LANES, value);
+#else
+    for (int lanes = 16; lanes; lanes >>= 1)
+        value = min(value, __shfl_xor_sync(ALL_LANES, value, lanes));
+    return value;
+#endif
+}
+
+static __device__ __forceinline__ uint32_t warp_max(uint32_t value)
+{
+    return ~warp_min(~value);
+}
+
+static __device__ __forceinline__ uint32_t warp_sum(uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, value);
+#else
+    for (int lanes = 16; lanes; lanes >>= 1)
+        value += __shfl_xor_sync(ALL_LANES, value, lanes);
+    return value;
+#endif
+}
+
+// The vectors of rule.h that lie in one window of 65 x 65, counted from the window's first.
+struct window_rect {
+    int x0, x1, y0, y1;
+};
+
+static __device__ __forceinline__ window_rect allowed_vectors(const mvf_full_params &p, int bx,
+                                                              int by, int vw, int vh, int ox,
+                                                              int oy)
+{
+    mvf_window all =
+        mvf_rule_window(bx, by, vw, vh, p.width, p.height, p.range_x, p.range_y, p.inside);
+    return {max(all.x_min - ox, 0), min(all.x_max - ox, 64), max(all.y_min - oy, 0),
+            min(all.y_max - oy, 64)};
+}
+
+#endif
