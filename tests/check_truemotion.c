@@ -450,8 +450,8 @@ void check_truemotion(check_run *run)
 {
     for (int32_t fill = 0; fill < N_FILLS; fill++) {
         check_image(run, 61, 47, 8, (check_fill)fill);
-        check_image(run, 30, 70, 8 + 2 * fill, (check_fill)fill);
-        check_image(run, 1 + fill, 5 - fill, 8, (check_fill)fill);
+        check_image(run, 30, 70, 8 + 8 * fill / (N_FILLS - 1), (check_fill)fill);
+        check_image(run, 1 + fill, N_FILLS - fill, 8, (check_fill)fill);
     }
     for (int i = 0; i < N_LEVELS; i++) {
         mvf_tm_kernels kernels;

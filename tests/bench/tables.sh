@@ -24,6 +24,7 @@ trap 'exit 130' HUP INT TERM
 # their own are accounts of what was done once.
 tables() {
 	cat << 'END'
+cuda_rows	CUDA, elimination and brute force (`kernels/search_eliminate.cu`, `kernels/search_exhaust.cu`)
 cuda	CUDA, general kernels (`kernels/search.cu`)
 same_bits	The same bits
 cpu	CPU
@@ -68,10 +69,20 @@ seconds() {
 	echo "$4"
 }
 
-run_cuda() {
+# bench_cuda ARGUMENTS...: check_kernels on the frames of the clip.
+bench_cuda() {
 	has_gpu || return 0
-	ffmpeg -nostdin -v error -i "$clip" -map 0:v:0 -pix_fmt gray -f rawvideo "$work/luma.raw"
-	MVF_REQUIRE_GPU=1 "$top_builddir/tests/check_kernels" --cuda --bench --clip "$work/luma.raw"
+	[ -f "$work/luma.raw" ] ||
+		ffmpeg -nostdin -v error -i "$clip" -map 0:v:0 -pix_fmt gray -f rawvideo "$work/luma.raw"
+	MVF_REQUIRE_GPU=1 "$top_builddir/tests/check_kernels" --cuda --bench --clip "$work/luma.raw" "$@"
+}
+
+run_cuda_rows() {
+	bench_cuda --only "bench rows"
+}
+
+run_cuda() {
+	bench_cuda
 }
 
 run_same_bits() {
