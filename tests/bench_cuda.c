@@ -97,16 +97,22 @@ typedef struct shape {
     mvf_subpel subpel;
     mvf_interpolation interpolation;
     mvf_partitions partitions;
+    mvf_method method;
 } shape;
 
 #define GRID(bit_depth, w, h, x, y, n_jobs)                                     \
     {                                                                           \
         bit_depth, w, h, x, y, n_jobs, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, \
-            MVF_PARTITIONS_FIXED                                                \
+            MVF_PARTITIONS_FIXED, MVF_METHOD_FULL                               \
     }
-#define QUARTER(filter, w, partitions)                             \
-    {                                                              \
-        8, w, w, 32, 32, 8, MVF_SUBPEL_QUARTER, filter, partitions \
+#define HIER(bit_depth, n_jobs)                                                     \
+    {                                                                               \
+        bit_depth, 16, 16, 64, 64, n_jobs, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, \
+            MVF_PARTITIONS_FIXED, MVF_METHOD_HIER                                   \
+    }
+#define QUARTER(filter, w, partitions)                                              \
+    {                                                                               \
+        8, w, w, 32, 32, 8, MVF_SUBPEL_QUARTER, filter, partitions, MVF_METHOD_FULL \
     }
 
 static const shape shapes[] = {
@@ -121,8 +127,13 @@ static const shape shapes[] = {
     GRID(8, 4, 4, 8, 8, 8),
     QUARTER(MVF_INTERPOLATION_H264, 16, MVF_PARTITIONS_FIXED),
     QUARTER(MVF_INTERPOLATION_HEVC, 16, MVF_PARTITIONS_FIXED),
-    {8, 64, 64, 32, 32, 8, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, MVF_PARTITIONS_SQUARE},
+    {8, 64, 64, 32, 32, 8, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, MVF_PARTITIONS_SQUARE,
+     MVF_METHOD_FULL},
     QUARTER(MVF_INTERPOLATION_H264, 64, MVF_PARTITIONS_SQUARE),
+    HIER(8, 32),
+    HIER(8, 8),
+    HIER(8, 1),
+    HIER(10, 32),
 };
 
 static int fill_frame(check_run *run, const scene *s, check_plane *plane, int frame)
@@ -151,12 +162,13 @@ static void print_measurement(const scene *s, const shape *p, const mvf_search_c
     double frames = 1e6 * p->n_jobs / m->launch_us;
     double differences = (double)config->width * config->height * (2 * p->range_x + 1) *
                          (2 * p->range_y + 1) * frames;
-    printf("%-8s %2d bit %2dx%-2d +-%-2d x%-2d %9.1f us/frame %9.1f frames/s %6.3f of the limit  "
-           "%s%s %d registers %d bytes shared\n",
-           s->name, p->bit_depth, p->block_w, p->block_h, p->range_x, p->n_jobs,
-           m->launch_us / p->n_jobs, frames, differences / rate, m->kernel,
-           p->subpel == MVF_SUBPEL_NONE ? "" : " + quarter samples by satd", m->n_registers,
-           m->static_shared_bytes + m->dynamic_shared_bytes);
+    printf(
+        "%-8s %s %2d bit %2dx%-2d +-%-2d x%-2d %9.1f us/frame %9.1f frames/s %6.3f of the limit  "
+        "%s%s %d registers %d bytes shared\n",
+        s->name, p->method == MVF_METHOD_HIER ? "hier" : "full", p->bit_depth, p->block_w,
+        p->block_h, p->range_x, p->n_jobs, m->launch_us / p->n_jobs, frames, differences / rate,
+        m->kernel, p->subpel == MVF_SUBPEL_NONE ? "" : " + quarter samples by satd", m->n_registers,
+        m->static_shared_bytes + m->dynamic_shared_bytes);
 }
 
 static mvf_status time_shape(check_run *run, const scene *s, const shape *p,
@@ -179,6 +191,7 @@ static mvf_status time_shape(check_run *run, const scene *s, const shape *p,
     options.interpolation = p->interpolation;
     options.refine_metric = MVF_METRIC_SATD;
     options.partitions = p->partitions;
+    options.method = p->method;
     if (mvf_search_configure(&config, &options, 1920, 1080, p->bit_depth) != MVF_OK ||
         mvf_engine_cuda.open(&engine, &config, &options) != MVF_OK)
         return MVF_ERROR_DEVICE;

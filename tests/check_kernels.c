@@ -35,6 +35,11 @@ static const struct {
     {"smooth paths", check_smooth_paths, 0},
     {"truemotion", check_truemotion, 0},
     {"search", check_search, 1},
+    {"hier", check_hier, 1},
+#ifdef HAVE_CUDA
+    {"hier, level by level", check_cuda_hier_levels, 1},
+    {"hier, whole engines", check_cuda_hier, 1},
+#endif
     {"cuda", check_cuda, 1},
     {"cuda encoder", check_cuda_encoder, 1},
     {"cuda truemotion", check_cuda_truemotion, 1},

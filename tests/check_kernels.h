@@ -40,7 +40,10 @@ typedef enum check_fill {
     FILL_STRIPES,
     FILL_EXTREMES,
     FILL_TEXTURE,
-    N_FILLS
+    /* The ones to draw from. */
+    N_FILLS,
+    /* Little noise among strong contrasts, where rough bounds come close to the costs. */
+    FILL_FAINT = N_FILLS
 } check_fill;
 
 void check_plane_alloc(check_run *run, check_plane *plane, int32_t width, int32_t height,
@@ -89,6 +92,8 @@ void bench_search(check_run *run);
 void check_cuda(check_run *run);
 /* Only in builds with CUDA kernels. */
 void check_cuda_pictures(check_run *run);
+void check_cuda_hier(check_run *run);
+void check_cuda_hier_levels(check_run *run);
 void bench_cuda(check_run *run);
 
 #endif

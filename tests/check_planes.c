@@ -74,6 +74,8 @@ static uint32_t pattern(check_run *run, check_fill fill, int32_t x, int32_t y, i
         return check_random(run) & 1 ? 255 : 0;
     case FILL_TEXTURE:
         return (texture(x + 1000 + phase, y + 1000 - phase) * 15 + check_random(run) % 64) / 16;
+    case FILL_FAINT:
+        return ((x + phase) / 48 + y / 48) % 2 * 248 + 3 + check_random(run) % 3;
     default:
         return check_random(run) & 255;
     }
@@ -101,6 +103,7 @@ mvf_picture check_plane_picture(const check_plane *plane, int64_t frame)
 
 const char *check_fill_name(check_fill fill)
 {
-    static const char *const names[N_FILLS] = {"noise", "flat", "stripes", "extremes", "texture"};
+    static const char *const names[N_FILLS + 1] = {"noise",    "flat",    "stripes",
+                                                   "extremes", "texture", "faint noise"};
     return names[fill];
 }

@@ -405,6 +405,9 @@ static CUresult set_of_function(CUcontext context, CUfunction function,
 {
     if (!has_function(context, function))
         return CUDA_ERROR_INVALID_HANDLE;
+    /* A preference, in percent, or the default: nothing here is faster for it. */
+    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+        return value < -1 || value > 100 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
         (size_t)value + function->kernel->static_shared_bytes > SHARED_BYTES_OPTIN)
         return CUDA_ERROR_INVALID_VALUE;
