@@ -95,6 +95,17 @@ static const char *choose(int *index, const char *value, const char *choices)
         return right;                                                    \
     }
 
+/* The setter of a member that takes a whole number from `low` to `high`; `right` says which. */
+#define NUMBER_SETTER(function, type, member, low, high, right)          \
+    static const char *function(cli_options *options, const char *value) \
+    {                                                                    \
+        int64_t number;                                                  \
+        if (!parse_int64(value, low, high, &number))                     \
+            return right;                                                \
+        options->member = (type)number;                                  \
+        return NULL;                                                     \
+    }
+
 /* The setter of an option without a value. */
 #define FLAG_SETTER(function, member)                                    \
     static const char *function(cli_options *options, const char *value) \
@@ -135,30 +146,9 @@ static const char *set_list(cli_options *options, const char *value)
     return *value ? NULL : "a file name, or - for standard input";
 }
 
-static const char *set_null(cli_options *options, const char *value)
-{
-    (void)value;
-    options->names_end_in_nul = 1;
-    return NULL;
-}
-
-static const char *set_jobs(cli_options *options, const char *value)
-{
-    int64_t jobs;
-    if (!parse_int64(value, 1, 1024, &jobs))
-        return "from 1 to 1024";
-    options->jobs = (int32_t)jobs;
-    return NULL;
-}
-
-static const char *set_compress(cli_options *options, const char *value)
-{
-    int64_t level;
-    if (!parse_int64(value, 0, 9, &level))
-        return "from 0 (none) to 9 (smallest)";
-    options->compression = (int32_t)level;
-    return NULL;
-}
+FLAG_SETTER(set_null, names_end_in_nul)
+NUMBER_SETTER(set_jobs, int32_t, jobs, 1, 1024, "from 1 to 1024")
+NUMBER_SETTER(set_compress, int32_t, compression, 0, 9, "from 0 (none) to 9 (smallest)")
 
 static const char *set_video(cli_options *options, const char *value)
 {
@@ -177,22 +167,10 @@ static const char *set_fail_above(cli_options *options, const char *value)
 }
 
 CHOICE_SETTER(set_vectors, vectors, "search or codec")
-
-static const char *set_every(cli_options *options, const char *value)
-{
-    return parse_int64(value, 1, INT32_MAX, &options->every) ? NULL : "a number from 1 on";
-}
-
+NUMBER_SETTER(set_every, int64_t, every, 1, INT32_MAX, "a number from 1 on")
 CHOICE_SETTER(set_backend, search.backend, "auto, cpu or cuda")
-
-static const char *set_device(cli_options *options, const char *value)
-{
-    int64_t device;
-    if (!parse_int64(value, 0, 1023, &device))
-        return "a CUDA device number from 0 on (mvfield info lists them)";
-    options->search.device = (int32_t)device;
-    return NULL;
-}
+NUMBER_SETTER(set_device, int32_t, search.device, 0, 1023,
+              "a CUDA device number from 0 on (mvfield info lists them)")
 
 static const char *set_devices(cli_options *options, const char *value)
 {
@@ -241,15 +219,7 @@ static const char *set_json_output(cli_options *options, const char *value)
     return *value ? NULL : "a file name, or - for standard output";
 }
 
-static const char *set_refine_range(cli_options *options, const char *value)
-{
-    int64_t range;
-    if (!parse_int64(value, 0, 16, &range))
-        return "from 0 to 16 px";
-    options->search.refine_range = (int32_t)range;
-    return NULL;
-}
-
+NUMBER_SETTER(set_refine_range, int32_t, search.refine_range, 0, 16, "from 0 to 16 px")
 CHOICE_SETTER(set_effort, search.effort, "high or low")
 
 static const char *set_block(cli_options *options, const char *value)
@@ -300,27 +270,9 @@ static const char *set_qp(cli_options *options, const char *value)
 }
 
 CHOICE_SETTER(set_partitions, search.partitions, "fixed, square or rect")
-
-static const char *set_partition_min(cli_options *options, const char *value)
-{
-    int64_t size;
-    if (!parse_int64(value, 4, 64, &size))
-        return "4, 8, 16, 32 or 64";
-    options->search.partition_min = (int32_t)size;
-    return NULL;
-}
-
+NUMBER_SETTER(set_partition_min, int32_t, search.partition_min, 4, 64, "4, 8, 16, 32 or 64")
 CHOICE_SETTER(set_partition_output, search.partition_output, "tree or all")
-
-static const char *set_leaf_cost(cli_options *options, const char *value)
-{
-    int64_t cost;
-    if (!parse_int64(value, 0, INT32_MAX, &cost))
-        return "from 0 to 2147483647";
-    options->search.leaf_cost = (uint32_t)cost;
-    return NULL;
-}
-
+NUMBER_SETTER(set_leaf_cost, uint32_t, search.leaf_cost, 0, INT32_MAX, "from 0 to 2147483647")
 CHOICE_SETTER(set_merge, search.merge, "none, best or average")
 CHOICE_SETTER(set_smooth, search.smooth, "none, median or path")
 FLAG_SETTER(set_residual, residual)
@@ -333,26 +285,10 @@ static const char *set_reference(cli_options *options, const char *value)
     return right;
 }
 
-static const char *set_start(cli_options *options, const char *value)
-{
-    return parse_int64(value, 0, INT64_MAX, &options->first_frame) ? NULL
-                                                                   : "a frame number from 0 on";
-}
-
-static const char *set_frames(cli_options *options, const char *value)
-{
-    return parse_int64(value, 1, INT64_MAX, &options->n_frames) ? NULL
-                                                                : "a number of frames from 1 on";
-}
-
-static const char *set_stream(cli_options *options, const char *value)
-{
-    int64_t stream;
-    if (!parse_int64(value, 0, INT32_MAX, &stream))
-        return "the number of a video stream (mvfield info IN lists them)";
-    options->stream = (int32_t)stream;
-    return NULL;
-}
+NUMBER_SETTER(set_start, int64_t, first_frame, 0, INT64_MAX, "a frame number from 0 on")
+NUMBER_SETTER(set_frames, int64_t, n_frames, 1, INT64_MAX, "a number of frames from 1 on")
+NUMBER_SETTER(set_stream, int32_t, stream, 0, INT32_MAX,
+              "the number of a video stream (mvfield info IN lists them)")
 
 static const char *set_timeout(cli_options *options, const char *value)
 {
@@ -364,21 +300,10 @@ static const char *set_timeout(cli_options *options, const char *value)
     return NULL;
 }
 
-static const char *set_max_pixels(cli_options *options, const char *value)
-{
-    return parse_int64(value, 1, INT64_C(1) << 30, &options->max_pixels)
-               ? NULL
-               : "from 1 to 1073741824 (32768x32768)";
-}
-
-static const char *set_threads(cli_options *options, const char *value)
-{
-    int64_t threads;
-    if (!parse_int64(value, 0, 1024, &threads))
-        return "from 1 to 1024, or 0 for one a processor";
-    options->search.threads = (int32_t)threads;
-    return NULL;
-}
+NUMBER_SETTER(set_max_pixels, int64_t, max_pixels, 1, INT64_C(1) << 30,
+              "from 1 to 1073741824 (32768x32768)")
+NUMBER_SETTER(set_threads, int32_t, search.threads, 0, 1024,
+              "from 1 to 1024, or 0 for one a processor")
 
 static const char *set_cpu_level(cli_options *options, const char *value)
 {
