@@ -40,6 +40,11 @@ mvf_picture_type mvf_picture_type_from_av(enum AVPictureType type)
     }
 }
 
+int mvf_is_damaged(const AVFrame *av)
+{
+    return av->decode_error_flags || (av->flags & AV_FRAME_FLAG_CORRUPT);
+}
+
 mvf_status mvf_frame_get_picture(mvf_frame *frame, mvf_picture *picture, int32_t *width,
                                  int32_t *height, int32_t *bit_depth)
 {

@@ -148,6 +148,9 @@ mvf_frame *mvf_frame_alloc(AVFrame *av, AVBufferRef *converter);
 
 mvf_picture_type mvf_picture_type_from_av(enum AVPictureType type);
 
+/* Whether the decoder says that something of the frame is missing. */
+int mvf_is_damaged(const AVFrame *av);
+
 /* packets.c: packets of other streams on their way from a source to an overlay. */
 
 typedef struct mvf_packet_queue {

@@ -117,8 +117,7 @@ static int decode_to(mvf_source *source, const mvf_entry *entry, const int64_t *
         if (mvf_decoder_next(&source->decoder, av) < 0 || av->pts == AV_NOPTS_VALUE)
             return 0;
         if (av->pts >= entry->pts) {
-            if (av->pts != times[next] || source->decoder.refused_packets ||
-                av->decode_error_flags || (av->flags & AV_FRAME_FLAG_CORRUPT))
+            if (av->pts != times[next] || source->decoder.refused_packets || mvf_is_damaged(av))
                 return 0;
             if (entry->frame + next++ == frame)
                 return 1;
@@ -194,8 +193,8 @@ mvf_status mvf_source_check_part(mvf_source *source, const AVFrame *frame)
         return source->next_entry < entries->n
                    ? refuse_part(source, "there are fewer frames than its packets promise")
                    : MVF_OK;
-    int is_damaged = source->decoder.refused_packets || source->n_read_errors ||
-                     frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT);
+    int is_damaged =
+        source->decoder.refused_packets || source->n_read_errors || mvf_is_damaged(frame);
     if (is_damaged && number < source->clean_until)
         return refuse_part(source, "it is damaged, where decoding of this part begins");
     if (source->next_entry == entries->n || entries->entries[source->next_entry].frame != number)

@@ -198,11 +198,6 @@ static void note_refused(mvf_source *source)
         source->report.first_damage = source->report.frames;
 }
 
-static int is_damaged(const AVFrame *av)
-{
-    return av->decode_error_flags || (av->flags & AV_FRAME_FLAG_CORRUPT);
-}
-
 static int64_t count_frame(mvf_source *source, int damaged)
 {
     mvf_source_report *report = &source->report;
@@ -215,7 +210,7 @@ static int64_t count_frame(mvf_source *source, int damaged)
 static mvf_status take_frame(mvf_source *source, mvf_frame **frame)
 {
     AVFrame *av = source->received;
-    int damaged = is_damaged(av);
+    int damaged = mvf_is_damaged(av);
     int64_t pts = av->pts != AV_NOPTS_VALUE ? av->pts : av->best_effort_timestamp;
     mvf_frame *taken = mvf_frame_alloc(av, source->converter);
     if (!taken) {
@@ -275,7 +270,7 @@ static int refuse_large(mvf_source *source)
 static int shows_damage(const mvf_source *source, const AVFrame *av)
 {
     return source->decoder.refused_packets || source->n_read_errors || source->is_marked ||
-           (av && is_damaged(av));
+           (av && mvf_is_damaged(av));
 }
 
 /* Decodes the next frame to hand on. */
@@ -298,7 +293,7 @@ static mvf_status next_frame(mvf_source *source)
             if (source->n_frames_to_skip == 0)
                 return MVF_OK;
             source->n_frames_to_skip--;
-            count_frame(source, is_damaged(av));
+            count_frame(source, mvf_is_damaged(av));
         }
         av_frame_unref(av);
     }
