@@ -35,6 +35,19 @@ mvf_status mvf_reserve(uint8_t **buffer, size_t *capacity, uint64_t n_bytes)
     return MVF_OK;
 }
 
+void *mvf_grow_array(void *array, size_t *capacity, size_t wanted, size_t item_bytes)
+{
+    size_t least = 64, larger = 2 * *capacity;
+    if (wanted <= *capacity)
+        return array;
+    larger = larger > wanted ? larger : wanted;
+    larger = larger > least ? larger : least;
+    void *moved = larger > SIZE_MAX / item_bytes ? NULL : realloc(array, larger * item_bytes);
+    if (moved)
+        *capacity = larger;
+    return moved;
+}
+
 char *mvf_strdup(const char *text)
 {
     size_t size = strlen(text) + 1;

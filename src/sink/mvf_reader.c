@@ -46,14 +46,11 @@ static mvf_status read_stored(mvf_reader *reader, uint64_t offset, const mvf_chu
 
 static mvf_status add_entry(mvf_reader *reader, int64_t frame, uint64_t offset)
 {
-    if (reader->n_entries == reader->capacity) {
-        size_t larger = reader->capacity * 2 + 256;
-        index_entry *moved = realloc(reader->index, larger * sizeof *moved);
-        if (!moved)
-            return MVF_ERROR_MEMORY;
-        reader->index = moved;
-        reader->capacity = larger;
-    }
+    index_entry *index =
+        mvf_grow_array(reader->index, &reader->capacity, reader->n_entries + 1, sizeof *index);
+    if (!index)
+        return MVF_ERROR_MEMORY;
+    reader->index = index;
     reader->index[reader->n_entries++] = (index_entry){frame, offset};
     return MVF_OK;
 }

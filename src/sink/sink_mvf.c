@@ -78,14 +78,11 @@ static mvf_status start(mvf_sink *sink)
 
 static mvf_status note_field(mvf_state *state, const mvf_field *field)
 {
-    if (state->n_entries == state->index_capacity) {
-        size_t larger = state->index_capacity * 2 + 256;
-        index_entry *moved = realloc(state->index, larger * sizeof *moved);
-        if (!moved)
-            return MVF_ERROR_MEMORY;
-        state->index = moved;
-        state->index_capacity = larger;
-    }
+    index_entry *index =
+        mvf_grow_array(state->index, &state->index_capacity, state->n_entries + 1, sizeof *index);
+    if (!index)
+        return MVF_ERROR_MEMORY;
+    state->index = index;
     state->index[state->n_entries++] = (index_entry){field->frame, field->pts, state->offset};
     return MVF_OK;
 }

@@ -40,7 +40,7 @@ typedef struct npz_state {
     size_t n_blocks;
     uint8_t *records;
     uint8_t *row;
-    size_t row_capacity;
+    size_t row_bytes;
     mvf_zip *zip;
 } npz_state;
 
@@ -99,29 +99,21 @@ static void put_record(uint8_t *to, const mvf_field *field, size_t index)
     mvf_put_le(to, field->confidence ? field->confidence[index] : 0, 1);
 }
 
-static mvf_status grow(void **array, size_t *capacity, size_t wanted, size_t item_bytes)
+/* Room for so many records in the row. */
+static mvf_status reserve_row(npz_state *state, size_t n)
 {
-    if (wanted <= *capacity)
-        return MVF_OK;
-    size_t larger = wanted + wanted / 2 + 64;
-    void *moved = larger > SIZE_MAX / item_bytes ? NULL : realloc(*array, larger * item_bytes);
-    if (!moved)
-        return MVF_ERROR_MEMORY;
-    *array = moved;
-    *capacity = larger;
-    return MVF_OK;
+    return mvf_reserve(&state->row, &state->row_bytes, (uint64_t)n * RECORD_BYTES);
 }
 
 static mvf_status keep_field(mvf_sink *sink, const mvf_field *field)
 {
     npz_state *state = sink->state;
-    void *fields = state->fields, *row = state->row;
-    mvf_status status = grow(&fields, &state->capacity, state->n_fields + 1, sizeof *state->fields);
+    npz_field *fields =
+        mvf_grow_array(state->fields, &state->capacity, state->n_fields + 1, sizeof *fields);
+    if (!fields)
+        return MVF_ERROR_MEMORY;
     state->fields = fields;
-    MVF_TRY(status);
-    status = grow(&row, &state->row_capacity, field->n_blocks, RECORD_BYTES);
-    state->row = row;
-    MVF_TRY(status);
+    MVF_TRY(reserve_row(state, field->n_blocks));
     for (size_t i = 0; i < field->n_blocks; i++)
         put_record(state->row + i * RECORD_BYTES, field, i);
     state->has_confidence |= field->confidence != NULL;
@@ -193,10 +185,7 @@ static mvf_status write_grid_array(mvf_sink *sink, const mvf_grid *grid, const g
 static mvf_status write_grid_arrays(mvf_sink *sink, const mvf_grid *grid)
 {
     npz_state *state = sink->state;
-    void *row = state->row;
-    mvf_status status = grow(&row, &state->row_capacity, mvf_grid_cells(grid), RECORD_BYTES);
-    state->row = row;
-    MVF_TRY(status);
+    MVF_TRY(reserve_row(state, mvf_grid_cells(grid)));
     for (size_t i = 0; i < sizeof grid_arrays / sizeof grid_arrays[0]; i++)
         MVF_TRY(write_grid_array(sink, grid, &grid_arrays[i]));
     return state->has_confidence ? write_grid_array(sink, grid, &confidence_array) : MVF_OK;

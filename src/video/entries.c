@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 void mvf_entries_init(mvf_entries *entries, const AVCodecParameters *codec, const char *obstacle)
 {
     *entries = (mvf_entries){.codec = codec, .latest_pts = INT64_MIN, .obstacle = obstacle};
@@ -25,14 +27,11 @@ static void give_up(mvf_entries *entries, const char *obstacle)
 
 static int add_time(mvf_entries *entries, int64_t pts)
 {
-    if (entries->n_times == entries->times_capacity) {
-        size_t larger = entries->times_capacity * 2 + 1024;
-        int64_t *moved = realloc(entries->times, larger * sizeof *moved);
-        if (!moved)
-            return AVERROR(ENOMEM);
-        entries->times = moved;
-        entries->times_capacity = larger;
-    }
+    int64_t *times = mvf_grow_array(entries->times, &entries->times_capacity, entries->n_times + 1,
+                                    sizeof *times);
+    if (!times)
+        return AVERROR(ENOMEM);
+    entries->times = times;
     entries->times[entries->n_times++] = pts;
     return 0;
 }
@@ -47,14 +46,11 @@ static int settle(mvf_entries *entries)
         give_up(entries, "its first frames need others that are not there");
         return 0;
     }
-    if (entries->n == entries->capacity) {
-        size_t larger = entries->capacity * 2 + 64;
-        mvf_entry *moved = realloc(entries->entries, larger * sizeof *moved);
-        if (!moved)
-            return AVERROR(ENOMEM);
-        entries->entries = moved;
-        entries->capacity = larger;
-    }
+    mvf_entry *grown =
+        mvf_grow_array(entries->entries, &entries->capacity, entries->n + 1, sizeof *grown);
+    if (!grown)
+        return AVERROR(ENOMEM);
+    entries->entries = grown;
     entries->entries[entries->n++] = entries->pending;
     return 0;
 }
