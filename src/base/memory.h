@@ -26,9 +26,9 @@ void mvf_free_aligned(void *memory);
  * MVF_ERROR_MEMORY: there is no buffer any more. */
 mvf_status mvf_reserve(uint8_t **buffer, size_t *capacity, uint64_t n_bytes);
 
-/* The array (NULL at first) with room for `wanted` items, one or more, and for as many again as there
- * were where it has to grow; its contents are kept. NULL when there is no memory or a size overflows:
- * the array is then as it was. */
+/* The array (NULL at first) with room for `wanted` items, one or more, and for as many again as
+ * there were where it has to grow; its contents are kept. NULL when there is no memory or a size
+ * overflows: the array is then as it was. */
 void *mvf_grow_array(void *array, size_t *capacity, size_t wanted, size_t item_bytes);
 
 char *mvf_strdup(const char *text);

@@ -29,6 +29,26 @@ static void test_alloc_array(void **state)
     }
 }
 
+static void test_grow_array(void **state)
+{
+    size_t capacity = 0, kept;
+    int32_t *items = NULL;
+    (void)state;
+    for (size_t i = 0; i < 1000; i++) {
+        items = mvf_grow_array(items, &capacity, i + 1, sizeof *items);
+        assert_non_null(items);
+        assert_true(capacity > i && capacity < 2 * i + 100);
+        items[i] = (int32_t)i;
+    }
+    kept = capacity;
+    assert_ptr_equal(mvf_grow_array(items, &capacity, 1, sizeof *items), items);
+    assert_null(mvf_grow_array(items, &capacity, SIZE_MAX / 2, sizeof *items));
+    assert_int_equal(capacity, kept);
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(items[i], i);
+    free(items);
+}
+
 static void test_alloc_aligned(void **state)
 {
     (void)state;
@@ -229,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alloc_array),
+        cmocka_unit_test(test_grow_array),
         cmocka_unit_test(test_alloc_aligned),
         cmocka_unit_test(test_status_string),
         cmocka_unit_test(test_fail),
