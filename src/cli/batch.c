@@ -47,12 +47,6 @@ static void hold_signals(crew *c)
     sigprocmask(SIG_BLOCK, &c->waited_for, &c->outer_mask);
 }
 
-static int32_t count_processors(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 && n < 1024 ? (int32_t)n : 1;
-}
-
 /* The driver must not be loaded here, for then a child could not use it: a child counts. */
 static int32_t count_gpus(void)
 {
@@ -85,7 +79,7 @@ static void plan_devices(crew *c)
 
 static mvf_status plan(crew *c, size_t n_files)
 {
-    int32_t n_processors = count_processors();
+    int32_t n_processors = run_processor_count();
     plan_devices(c);
     c->n_jobs = c->options->jobs ? c->options->jobs
                                  : (c->n_devices ? JOBS_PER_GPU * c->n_devices : n_processors);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,13 +54,6 @@ static double seconds(clockid_t clock)
     struct timespec now;
     clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int32_t count_processors(void)
-{
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
-    return n > 0 ? n : 1;
 }
 
 static void name_processor(bench_run *run)
@@ -136,7 +128,7 @@ static mvf_status add_cpu(bench_run *run)
 {
     int32_t all = run->options->search.threads;
     if (!all)
-        all = count_processors();
+        all = run_processor_count();
     mvf_status status = add_limit(run, MVF_BACKEND_CPU, 1);
     return status == MVF_OK && all > 1 ? add_limit(run, MVF_BACKEND_CPU, all) : status;
 }

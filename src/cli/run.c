@@ -2,6 +2,7 @@
 #include "cli/run.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,13 @@ void run_catch_signals(void)
     /* A closed pipe and a file that may not grow are errors of writing, which are reported. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+}
+
+int32_t run_processor_count(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
+    return n > 0 ? n : 1;
 }
 
 int run_interrupted(void *opaque)

@@ -14,6 +14,9 @@
  */
 typedef mvf_status (*run_consumer)(void *opaque, mvf_frame *frame, const mvf_field *field);
 
+/* The processors that this process may use, as the libraries count them. */
+int32_t run_processor_count(void);
+
 /* Makes SIGINT and SIGTERM end runs and reads in good order, and what cannot be written an error
  * instead of a signal. */
 void run_catch_signals(void);
