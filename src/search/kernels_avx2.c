@@ -26,7 +26,7 @@ ALWAYS vector zero(void)
 
 #include "search/sad_template.h"
 
-ALWAYS __m256i load_rows(const uint8_t *p, ptrdiff_t stride_bytes)
+ALWAYS __m256i load_pair(const uint8_t *p, ptrdiff_t stride_bytes)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)),
                                    _mm_loadu_si128((const __m128i *)(p + stride_bytes)), 1);
@@ -66,30 +66,13 @@ SAD_LIST(16, 16, 2, sum_8)
 SAD_LIST(32, 16, 2, sum_8)
 SAD_LIST(64, 16, 2, sum_8)
 
-/* Two rows at a time; a block of 16 rows stays in registers for the whole list. */
-static void sad_list_16_8(const uint8_t *current, ptrdiff_t current_stride_bytes,
-                          const uint8_t *reference, ptrdiff_t stride_bytes, int32_t w, int32_t h,
-                          const uint32_t *at, int32_t n, uint32_t *costs)
+ALWAYS __m256i sad_half(const uint8_t *a, const uint8_t *b)
 {
-    __m256i rows[8];
-    int32_t h2 = h / 2 < 8 ? h / 2 : 8;
-    (void)w;
-    for (int32_t y = 0; y < h2; y++)
-        rows[y] = load_rows(current + 2 * y * current_stride_bytes, current_stride_bytes);
-    for (int32_t i = 0; i < n; i++) {
-        const uint8_t *p = place_of(reference, stride_bytes, at[i], 1);
-        __m256i sum = _mm256_setzero_si256();
-        int32_t y = 0;
-        for (; y < h2; y++, p += 2 * stride_bytes)
-            sum = _mm256_add_epi32(sum, _mm256_sad_epu8(rows[y], load_rows(p, stride_bytes)));
-        for (y *= 2; y < h; y++, p += stride_bytes) {
-            __m128i c = _mm_loadu_si128((const __m128i *)(current + y * current_stride_bytes));
-            __m128i d = _mm_sad_epu8(c, _mm_loadu_si128((const __m128i *)p));
-            sum = _mm256_add_epi32(sum, _mm256_zextsi128_si256(d));
-        }
-        costs[i] = sum_8(sum);
-    }
+    return _mm256_zextsi128_si256(
+        _mm_sad_epu8(_mm_loadu_si128((const __m128i *)a), _mm_loadu_si128((const __m128i *)b)));
 }
+
+SAD_LIST_OF_PAIRS(16, sum_8)
 
 /* Bounds. */
 

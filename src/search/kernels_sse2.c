@@ -79,33 +79,18 @@ SAD_LIST(16, 16, 2, sum_4)
 SAD_LIST(32, 16, 2, sum_4)
 SAD_LIST(64, 16, 2, sum_4)
 
-ALWAYS __m128i load_two_rows(const uint8_t *p, ptrdiff_t stride_bytes)
+ALWAYS __m128i load_pair(const uint8_t *p, ptrdiff_t stride_bytes)
 {
     return _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)p),
                               _mm_loadl_epi64((const __m128i *)(p + stride_bytes)));
 }
 
-/* Two rows at a time; a block of 8 rows stays in registers for the whole list. */
-static void sad_list_8_8(const uint8_t *current, ptrdiff_t current_stride_bytes,
-                         const uint8_t *reference, ptrdiff_t stride_bytes, int32_t w, int32_t h,
-                         const uint32_t *at, int32_t n, uint32_t *costs)
+ALWAYS __m128i sad_half(const uint8_t *a, const uint8_t *b)
 {
-    __m128i rows[4];
-    int32_t h2 = h / 2 < 4 ? h / 2 : 4;
-    (void)w;
-    for (int32_t y = 0; y < h2; y++)
-        rows[y] = load_two_rows(current + 2 * y * current_stride_bytes, current_stride_bytes);
-    for (int32_t i = 0; i < n; i++) {
-        const uint8_t *p = place_of(reference, stride_bytes, at[i], 1);
-        __m128i sum = _mm_setzero_si128();
-        int32_t y = 0;
-        for (; y < h2; y++, p += 2 * stride_bytes)
-            sum = _mm_add_epi32(sum, _mm_sad_epu8(rows[y], load_two_rows(p, stride_bytes)));
-        for (y *= 2; y < h; y++, p += stride_bytes)
-            sum = _mm_add_epi32(sum, sad_row_8(current + y * current_stride_bytes, p, 8));
-        costs[i] = sum_halves(sum);
-    }
+    return sad_row_8(a, b, 8);
 }
+
+SAD_LIST_OF_PAIRS(8, sum_halves)
 
 /* Sums. */
 
