@@ -143,8 +143,9 @@ static mvf_status seek_by_entries(mvf_source *source, const mvf_entries *entries
         free(times);
         return MVF_OK;
     }
-    int entered = enter_by_index(source, entry);
-    if (!entered)
+    status = mvf_source_reopen_decoder(source);
+    int entered = status == MVF_OK && enter_by_index(source, entry);
+    if (status == MVF_OK && !entered)
         status = enter_by_reading(source, entry, &entered);
     if (status == MVF_OK && entered && decode_to(source, entry, times, n_times, frame)) {
         source->has_received = *found = 1;
@@ -159,18 +160,19 @@ static mvf_status seek_by_entries(mvf_source *source, const mvf_entries *entries
 mvf_status mvf_source_seek(mvf_source *source, int64_t frame, int64_t *next)
 {
     mvf_entries listed = {.codec = NULL};
-    int is_part = source->is_part, found = 0, error = 0;
+    int is_part = source->is_part, was_careful = source->is_careful, found = 0, error = 0;
     mvf_status status = MVF_OK;
     *next = source->report.frames;
     if (!is_part && (frame < WORTH_SEEKING || !can_read_twice(source) || find_obstacle(source)))
         return MVF_OK;
-    MVF_TRY(mvf_source_reopen_decoder(source));
     if (!is_part)
         error = list_entries(source, frame, &listed);
     if (!error)
         status = seek_by_entries(source, is_part ? &source->entries : &listed, frame, &found);
-    if (status == MVF_OK && !found)
+    if (status == MVF_OK && !found) {
+        source->is_careful = is_part || was_careful;
         status = mvf_source_restart(source);
+    }
     *next = source->report.frames;
     mvf_entries_free(&listed);
     return status;
