@@ -74,7 +74,8 @@ static mvf_status read_names(batch *b, FILE *list, const cli_options *options)
             status = add_file(b, &capacity, name, options);
         }
     }
-    if (status == MVF_OK && ferror(list)) {
+    /* Without memory for a name, too, there is more to come. */
+    if (status == MVF_OK && !feof(list)) {
         message_print(MVF_LOG_ERROR, "%s: cannot be read: %s", options->list, strerror(errno));
         status = MVF_ERROR_IO;
     }

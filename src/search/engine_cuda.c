@@ -218,6 +218,12 @@ static void cuda_close(mvf_engine *engine)
         close_in_context(engine);
         mvf_cuda_leave(&engine->cuda);
     }
+    /* Of a device that is lost, what is in this process. */
+    while (engine->batches) {
+        batch *next = engine->batches->next;
+        free(engine->batches);
+        engine->batches = next;
+    }
     mvf_cuda_close(&engine->cuda);
     free(engine);
 }

@@ -12,7 +12,9 @@
  *                    file-size: no file gets larger than so many bytes
  *                    pipe: the reader of standard output leaves after so many bytes
  *                    interrupt, terminate: SIGINT, SIGTERM at an allocation or a call
- *                    driver: the environment variable MVF_FAULT_DRIVER names is the number
+ *                    driver: a call of the emulated CUDA driver returns MVF_FAULT_DRIVER, a number
+ *   MVF_FAULT_COUNT  how many faults there are, where only the caller knows
+ *   MVF_FAULT_STATUS the only exit status that is right, instead of those that go with the fault
  *   MVF_FAULT_DIR    the folder that the program writes into; emptied before each run
  *   MVF_FAULT_LASTING   set: what failed once goes on failing
  *   MVF_FAULT_SAMPLE    at most so many faults, evenly spread, instead of all

@@ -1,5 +1,5 @@
 # Faults injected by a preloaded library: faults.h says how.
-EXTRA_DIST += tests/cli/faults.tap
+EXTRA_DIST += tests/cli/faults.tap tests/cli/faults_cuda.tap
 if HAVE_FAULTS
 check_LTLIBRARIES += tests/faults/libfaults.la
 tests_faults_libfaults_la_SOURCES = \
@@ -13,6 +13,6 @@ check_PROGRAMS += tests/faults/api
 tests_faults_api_SOURCES = tests/faults/api.c
 tests_faults_api_LDADD = src/libmvfield.la
 if HAVE_FFMPEG
-TESTS += tests/cli/faults.tap
+TESTS += tests/cli/faults.tap tests/cli/faults_cuda.tap
 endif
 endif

@@ -97,15 +97,16 @@ static void free_outcome(outcome *one)
 
 static void set_up_child(uint64_t nth)
 {
-    char number[32];
+    char fault[64];
     struct rlimit limit = {nth ? nth - 1 : RLIM_INFINITY, RLIM_INFINITY};
     signal(SIGALRM, SIG_DFL);
     alarm(MAX_SECONDS);
     if (trial->kind == FAULT_FILE_SIZE)
         setrlimit(RLIMIT_FSIZE, &limit);
     if (trial->kind == FAULT_DRIVER && nth) {
-        snprintf(number, sizeof number, "%" PRIu64, nth);
-        setenv(getenv("MVF_FAULT_DRIVER"), number, 1);
+        snprintf(fault, sizeof fault, "%" PRIu64 "%s=%s", nth, trial->lasting ? "+" : "",
+                 getenv("MVF_FAULT_DRIVER"));
+        setenv("CUDA_EMULATOR_FAULTS", fault, 1);
     }
 }
 
@@ -270,6 +271,8 @@ static int judge_messages(int status)
 static int is_lawful(int status)
 {
     int is_signal = trial->kind == FAULT_INTERRUPT || trial->kind == FAULT_TERMINATE;
+    if (getenv("MVF_FAULT_STATUS"))
+        return status == atoi(getenv("MVF_FAULT_STATUS"));
     if (!trial->struck && trial->kind <= FAULT_READ)
         return status == 0;
     return status == 0 || (is_signal ? status == EXIT_INTERRUPTED : status == 1 || status == 3);
@@ -366,5 +369,6 @@ int verdict_run(const fault_program *program)
     if (n_foreign)
         fprintf(file, ", %" PRIu64 " crashed other code", n_foreign);
     fprintf(file, "\n%s", text);
-    return fclose(file) || n_bad;
+    /* Without a fault nothing was tried. */
+    return fclose(file) || n_bad || !n_faults;
 }
