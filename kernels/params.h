@@ -26,6 +26,16 @@
 #define MVF_PARTITION_THREADS 256
 /* At most. */
 #define MVF_REFINE_THREADS 256
+#define MVF_PYRAMID_THREADS 128
+#define MVF_HIER_TOP_THREADS 256
+#define MVF_HIER_BELOW_THREADS 128
+
+/* Samples of a level, or sums of cells, that one thread makes. */
+#define MVF_PYRAMID_RUN 4
+/* Most blocks of the top level of method hier that one thread block takes. */
+#define MVF_HIER_TILE_BLOCKS 64
+/* Bytes that one thread copies, of which the origins of their windows are multiples. */
+#define MVF_HIER_COPY_BYTES 16
 
 /* Sums that one thread of the rate kernel keeps, each of its own. */
 #define MVF_RATE_CHAINS 16
@@ -140,6 +150,101 @@ typedef struct mvf_partition_params {
 static_assert(offsetof(mvf_partition_params, first_match) == 64, "same layout in C and CUDA");
 static_assert(offsetof(mvf_partition_params, pairs) == 96, "same layout in C and CUDA");
 static_assert(sizeof(mvf_partition_params) == 96 + 24 * MVF_CUDA_BATCH,
+              "same layout in C and CUDA");
+
+/*
+ * One level of method hier from the one below, for several frames. `from` is sample (0, 0) of that,
+ * which has borders, and `to` the first byte of the level with its borders, both counted in bytes
+ * from sample (0, 0) of the frame.
+ */
+typedef struct mvf_halve_params {
+    int64_t from, to;
+    int64_t from_stride_bytes, to_stride_bytes;
+    int32_t from_width, from_height, width, height;
+    int32_t border_left, border_top;
+    uint64_t frames[MVF_CUDA_BATCH];
+} mvf_halve_params;
+
+static_assert(offsetof(mvf_halve_params, width) == 40, "same layout in C and CUDA");
+static_assert(offsetof(mvf_halve_params, frames) == 56, "same layout in C and CUDA");
+static_assert(sizeof(mvf_halve_params) == 56 + 8 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+
+/*
+ * The sum of cell_w x cell_h samples, less its lowest `shift` bits, at each sample of a rectangle
+ * of a level, as uint16. `from` and `to` count from sample (0, 0) of the frame; the first sample's
+ * address is a multiple of four bytes.
+ */
+typedef struct mvf_cell_params {
+    int64_t from, to;
+    int64_t from_stride_bytes, to_stride_bytes;
+    /* Columns in whole runs; rows are the grid's. */
+    int32_t n_cols, cell_w, cell_h, shift;
+    uint64_t frames[MVF_CUDA_BATCH];
+} mvf_cell_params;
+
+static_assert(offsetof(mvf_cell_params, n_cols) == 32, "same layout in C and CUDA");
+static_assert(offsetof(mvf_cell_params, frames) == 48, "same layout in C and CUDA");
+static_assert(sizeof(mvf_cell_params) == 48 + 8 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+
+/* A level of method hier; see rule.h. */
+typedef struct mvf_hier_level {
+    /* From sample (0, 0) of a frame to that of its level. */
+    int64_t offset_bytes;
+    int64_t stride_bytes;
+    /* Where the first pair's matches of the level go (0: where the pair says), and how far the next
+     * pair's lie apart. */
+    uint64_t matches;
+    int64_t pair_bytes;
+    int32_t width, height;
+    /* The block and step of the search, not of the level. */
+    int32_t block_w, block_h, step_x, step_y;
+    int32_t cols, rows;
+    int32_t range_x, range_y;
+    /* Whether candidates must lie inside the level; whether it is not the frame. */
+    int32_t inside, is_coarse;
+} mvf_hier_level;
+
+static_assert(sizeof(mvf_hier_level) == 80, "same layout in C and CUDA");
+static_assert(offsetof(mvf_hier_level, width) == 32, "same layout in C and CUDA");
+
+/*
+ * The top level of method hier. A thread block takes a tile of tile_cols x tile_rows blocks. In
+ * shared memory: the samples of its window, their cells' sums in a byte each, and a word of four of
+ * these for each sample; rows of each lie that many words apart.
+ */
+typedef struct mvf_hier_top_params {
+    mvf_hier_level level;
+    /* From sample (0, 0) of a frame to the sum of the cell that begins at (0, 0) of its level. */
+    int64_t sums_offset_bytes, sums_stride_bytes;
+    int32_t bit_depth;
+    int32_t tile_cols, tile_rows, n_tiles_across;
+    /* Parts in which the candidates of a block are shared out, a warp each. */
+    int32_t n_parts;
+    int32_t sample_pitch, sample_rows, sum_pitch, sum_rows, table_pitch, table_rows;
+    int32_t reserved;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+} mvf_hier_top_params;
+
+static_assert(offsetof(mvf_hier_top_params, bit_depth) == 96, "same layout in C and CUDA");
+static_assert(offsetof(mvf_hier_top_params, pairs) == 144, "same layout in C and CUDA");
+static_assert(sizeof(mvf_hier_top_params) == 144 + 24 * MVF_CUDA_BATCH,
+              "same layout in C and CUDA");
+
+/* Another level of method hier. */
+typedef struct mvf_hier_below_params {
+    mvf_hier_level level;
+    /* The matches of the level above, as in mvf_hier_level. */
+    uint64_t above;
+    int32_t above_cols, above_rows;
+    /* Starts whose windows are in shared memory at a time, and the words that each warp has there.
+     */
+    int32_t n_at_once, warp_words;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+} mvf_hier_below_params;
+
+static_assert(offsetof(mvf_hier_below_params, above) == 80, "same layout in C and CUDA");
+static_assert(offsetof(mvf_hier_below_params, pairs) == 104, "same layout in C and CUDA");
+static_assert(sizeof(mvf_hier_below_params) == 104 + 24 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
 
 /* True motion. */

@@ -11,9 +11,9 @@
 #include "instructions.h"
 #include "params.h"
 #include "rank.h"
+#include "sad.h"
 #include "search/metric_rule.h"
 
-#define ALL_LANES 0xffffffffu
 #define BLOCK 16
 #define STRIP 4
 // Above every J, and what sums of no candidate start from.
@@ -44,33 +44,6 @@ template <typename Sample> struct layout {
     static const int32_t per_word = 4 / (int32_t)sizeof(Sample);
     static const int32_t row_words = BLOCK / per_word;
 };
-
-static __device__ uint32_t sad_word_16(uint32_t a, uint32_t b, uint32_t sum)
-{
-#if __CUDA_ARCH__ >= 900
-    return __dp2a_lo(__vmaxu2(a, b) - __vminu2(a, b), 0x0101u, sum);
-#else
-    return __usad(a >> 16, b >> 16, __usad(a & 0xffff, b & 0xffff, sum));
-#endif
-}
-
-template <typename Sample> static __device__ uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum)
-{
-    return sizeof(Sample) == 1 ? sad4(a, b, sum) : sad_word_16(a, b, sum);
-}
-
-static __device__ uint32_t load_unaligned(const uint8_t *from)
-{
-    const uint32_t *words = (const uint32_t *)((uintptr_t)from & ~(uintptr_t)3);
-    return __funnelshift_r(words[0], words[1], (uint32_t)((uintptr_t)from & 3) * 8);
-}
-
-// The bits of word i that lie in the first n_bytes bytes of a row.
-static __device__ uint32_t visible_mask(int32_t i, int32_t n_bytes)
-{
-    int32_t n = n_bytes - 4 * i;
-    return n >= 4 ? ALL_LANES : n <= 0 ? 0 : (1u << 8 * n) - 1;
-}
 
 // The visible samples of the 16 x 16 at (x, y), the rest zero.
 template <typename Sample>

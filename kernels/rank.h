@@ -1,5 +1,5 @@
 /*
- * rank.h - the order of rule.h as one number, for reductions in CUDA.
+ * rank.h - the order of rule.h as one number, and the best of a warp by it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -7,6 +7,10 @@
 #define MVF_KERNELS_RANK_H
 
 #include <stdint.h>
+
+#define ALL_LANES 0xffffffffu
+#define NO_COST INT32_MAX
+#define NO_KEY UINT32_MAX
 
 /*
  * Orders vectors as (dx^2 + dy^2, dy, dx) does, in 29 bits for up to 256 px: with the first two
@@ -44,6 +48,39 @@ static __device__ inline int32_t rank_walk(int32_t i, int32_t lo, int32_t hi)
     if (i <= 2 * both)
         return i & 1 ? -((i + 1) >> 1) : i >> 1;
     return hi > -lo ? i - both : both - i;
+}
+
+struct search_best {
+    int32_t cost;
+    uint32_t key;
+};
+
+static __device__ inline bool is_better(int32_t cost, uint32_t key, const search_best &best)
+{
+    return cost < best.cost || (cost == best.cost && key < best.key);
+}
+
+static __device__ inline search_best warp_best(search_best best)
+{
+#if __CUDA_ARCH__ >= 800
+    int32_t cost = __reduce_min_sync(ALL_LANES, best.cost);
+    return {cost, __reduce_min_sync(ALL_LANES, best.cost == cost ? best.key : NO_KEY)};
+#else
+    for (int32_t distance = 16; distance; distance /= 2) {
+        int32_t cost = __shfl_xor_sync(ALL_LANES, best.cost, distance);
+        uint32_t key = __shfl_xor_sync(ALL_LANES, best.key, distance);
+        if (is_better(cost, key, best))
+            best = {cost, key};
+    }
+    return best;
+#endif
+}
+
+/* As mvf_match: two int16 and the cost. */
+static __device__ inline void store_match(uint64_t matches, int32_t index, const search_best &best)
+{
+    uint32_t vector = (uint32_t)(uint16_t)rank_x(best.key) | (uint32_t)rank_y(best.key) << 16;
+    ((uint2 *)matches)[index] = make_uint2(vector, (uint32_t)best.cost);
 }
 
 #endif

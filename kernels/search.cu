@@ -13,15 +13,11 @@
 #include "instructions.h"
 #include "params.h"
 #include "rank.h"
+#include "sad.h"
 #include "search/rule.h"
 
-#define ALL_LANES 0xffffffffu
-#define NO_COST INT32_MAX
-#define NO_KEY UINT32_MAX
-
-// Candidates of one group, and rows between two looks at the limit.
+// Candidates of one group.
 #define GROUP 4
-#define ROWS_A_LOOK 4
 
 // What a team of threads shares beside its block and window.
 template <int32_t Team> struct search_shared {
@@ -59,102 +55,9 @@ struct search_panel {
     const uint32_t *current, *window;
 };
 
-struct search_best {
-    int32_t cost;
-    uint32_t key;
-};
-
-// __vabsdiffu2 is emulated on every architecture; the larger less the smaller is not on sm_90.
-static __device__ uint32_t sad_word_16(uint32_t a, uint32_t b, uint32_t sum)
-{
-#if __CUDA_ARCH__ >= 900
-    return __dp2a_lo(__vmaxu2(a, b) - __vminu2(a, b), 0x0101u, sum);
-#else
-    return __usad(a >> 16, b >> 16, __usad(a & 0xffff, b & 0xffff, sum));
-#endif
-}
-
-// The word that starts j samples into words[0].
-template <typename Sample>
-static __device__ uint32_t word_at_sample(const uint32_t *words, int32_t j)
-{
-    int32_t byte = j * (int32_t)sizeof(Sample);
-    return byte % 4 ? __funnelshift_r(words[byte / 4], words[byte / 4 + 1], byte % 4 * 8)
-                    : words[byte / 4];
-}
-
-template <typename Sample> static __device__ uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum)
-{
-    return sizeof(Sample) == 1 ? sad4(a, b, sum) : sad_word_16(a, b, sum);
-}
-
-template <int32_t Words>
-static __device__ void load_words(uint32_t (&words)[Words], const uint32_t *from)
-{
-    if constexpr (Words == 4) {
-        uint4 all = *(const uint4 *)from;
-        words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
-    } else {
-#pragma unroll
-        for (int32_t i = 0; i < Words; i++)
-            words[i] = from[i];
-    }
-}
-
-// Adds Words words of one row to the sums of a group.
-template <typename Sample, int32_t Words, bool Masked>
-static __device__ void add_words(uint32_t (&sums)[GROUP], const uint32_t *current,
-                                 const uint32_t *reference, const uint32_t (&mask)[Words])
-{
-    uint32_t now[Words], then[Words + sizeof(Sample)];
-    load_words(now, current);
-#pragma unroll
-    for (int32_t i = 0; i < Words + (int32_t)sizeof(Sample); i++)
-        then[i] = reference[i];
-#pragma unroll
-    for (int32_t j = 0; j < GROUP; j++)
-#pragma unroll
-        for (int32_t i = 0; i < Words; i++) {
-            uint32_t word = word_at_sample<Sample>(then + i, j);
-            sums[j] = sad_word<Sample>(Masked ? word & mask[i] : word, now[i], sums[j]);
-        }
-}
-
-// The bits of word i that lie in the first n_bytes bytes of a row.
-static __device__ uint32_t visible_mask(int32_t i, int32_t n_bytes)
-{
-    int32_t n = n_bytes - 4 * i;
-    return n >= 4 ? ALL_LANES : n <= 0 ? 0 : (1u << 8 * n) - 1;
-}
-
 static __device__ int32_t lowest(const uint32_t (&sums)[GROUP])
 {
     return min(min((int32_t)sums[0], (int32_t)sums[1]), min((int32_t)sums[2], (int32_t)sums[3]));
-}
-
-// Adds n_rows rows, in columns of Words words so that these and their masks stay in registers.
-template <typename Sample, int32_t Words, bool Masked>
-static __device__ void add_rows(uint32_t (&sums)[GROUP], const search_panel &panel,
-                                const uint32_t *current, const uint32_t *reference, int32_t n_rows,
-                                int32_t row_bytes)
-{
-    for (int32_t first = 0; first < panel.row_words; first += Words) {
-        uint32_t mask[Words];
-#pragma unroll
-        for (int32_t i = 0; i < Words; i++)
-            mask[i] = Masked ? visible_mask(first + i, row_bytes) : ALL_LANES;
-        const uint32_t *now = current + first, *then = reference + first;
-        if (n_rows == ROWS_A_LOOK) {
-#pragma unroll
-            for (int32_t row = 0; row < ROWS_A_LOOK; row++)
-                add_words<Sample, Words, Masked>(sums, now + row * panel.row_words,
-                                                 then + row * panel.pitch_words, mask);
-        } else {
-            for (int32_t row = 0; row < n_rows; row++)
-                add_words<Sample, Words, Masked>(sums, now + row * panel.row_words,
-                                                 then + row * panel.pitch_words, mask);
-        }
-    }
 }
 
 // The costs of a group, by a whole warp; false as soon as no sum in the warp is within its limit,
@@ -164,22 +67,16 @@ static __device__ bool sad_group(uint32_t (&sums)[GROUP], const search_block &bl
                                  const search_panel &panel, const uint32_t *reference,
                                  int32_t limit)
 {
-    const uint32_t *current = panel.current;
-    for (int32_t row = 0; row < block.h; row += ROWS_A_LOOK) {
+    sad_rows rows = {panel.current, reference, panel.row_words, panel.pitch_words,
+                     block.w * (int32_t)sizeof(Sample)};
+    for (int32_t row = 0; row < block.h; row += ROWS_AT_ONCE) {
         if (!__any_sync(ALL_LANES, lowest(sums) <= limit))
             return false;
-        add_rows<Sample, Words, Masked>(sums, panel, current, reference,
-                                        min(ROWS_A_LOOK, block.h - row),
-                                        block.w * (int32_t)sizeof(Sample));
-        current += ROWS_A_LOOK * panel.row_words;
-        reference += ROWS_A_LOOK * panel.pitch_words;
+        add_rows<Sample, Words, Masked>(sums, rows, min(ROWS_AT_ONCE, block.h - row));
+        rows.current += ROWS_AT_ONCE * panel.row_words;
+        rows.reference += ROWS_AT_ONCE * panel.pitch_words;
     }
     return true;
-}
-
-static __device__ bool is_better(int32_t cost, uint32_t key, const search_best &best)
-{
-    return cost < best.cost || (cost == best.cost && key < best.key);
 }
 
 // What a finished group says about every other sum: nothing above its costs wins, and nothing that
@@ -234,12 +131,6 @@ static __device__ search_best scan_panel(int32_t &shared_limit, const search_blo
     return best;
 }
 
-static __device__ uint32_t load_unaligned(const uint8_t *from)
-{
-    const uint32_t *words = (const uint32_t *)((uintptr_t)from & ~(uintptr_t)3);
-    return __funnelshift_r(words[0], words[1], (uint32_t)((uintptr_t)from & 3) * 8);
-}
-
 // The visible samples of the block, the rest of its words zero.
 template <typename Sample, int32_t Team>
 static __device__ void load_current(uint32_t *to, const search_block &block, const uint8_t *plane,
@@ -283,22 +174,6 @@ static __device__ void wait_window()
     __pipeline_wait_prior(0);
 }
 
-static __device__ search_best warp_best(search_best best)
-{
-#if __CUDA_ARCH__ >= 800
-    int32_t cost = __reduce_min_sync(ALL_LANES, best.cost);
-    return {cost, __reduce_min_sync(ALL_LANES, best.cost == cost ? best.key : NO_KEY)};
-#else
-    for (int32_t distance = 16; distance; distance /= 2) {
-        int32_t cost = __shfl_xor_sync(ALL_LANES, best.cost, distance);
-        uint32_t key = __shfl_xor_sync(ALL_LANES, best.key, distance);
-        if (is_better(cost, key, best))
-            best = {cost, key};
-    }
-    return best;
-#endif
-}
-
 // The best of the team, in its first thread.
 template <int32_t Team>
 static __device__ search_best team_best(search_shared<Team> &shared, search_best best)
@@ -315,13 +190,6 @@ static __device__ search_best team_best(search_shared<Team> &shared, search_best
                 best = {shared.cost[i], shared.key[i]};
     }
     return best;
-}
-
-// As mvf_match: two int16 and the cost.
-static __device__ void store_match(uint64_t matches, int32_t index, const search_best &best)
-{
-    uint32_t vector = (uint32_t)(uint16_t)rank_x(best.key) | (uint32_t)rank_y(best.key) << 16;
-    ((uint2 *)matches)[index] = make_uint2(vector, (uint32_t)best.cost);
 }
 
 template <typename Sample>

@@ -135,16 +135,19 @@ typedef struct shape {
     mvf_subpel subpel;
     mvf_interpolation interpolation;
     mvf_partitions partitions;
+    mvf_method method;
+    /* As in the search config. */
+    int32_t first_shape;
 } shape;
 
 #define GRID(bit_depth, w, h, range, n_jobs)                                     \
     {                                                                            \
         bit_depth, w, h, range, n_jobs, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, \
-            MVF_PARTITIONS_FIXED                                                 \
+            MVF_PARTITIONS_FIXED, MVF_METHOD_FULL, 0                             \
     }
-#define QUARTER(filter, w, partitions)                         \
-    {                                                          \
-        8, w, w, 32, 8, MVF_SUBPEL_QUARTER, filter, partitions \
+#define QUARTER(filter, w, partitions)                                             \
+    {                                                                              \
+        8, w, w, 32, 8, MVF_SUBPEL_QUARTER, filter, partitions, MVF_METHOD_FULL, 0 \
     }
 
 /* An engine and its frames. */
@@ -159,6 +162,7 @@ static void close_engine(bench_engine *e)
     while (e->n_planes > 0)
         mvf_engine_cuda.plane_destroy(e->engine, e->planes[--e->n_planes]);
     mvf_engine_cuda.close(e->engine);
+    e->engine = NULL;
 }
 
 static mvf_status load_frames(bench_engine *e, const check_plane *frames, int n_frames)
@@ -176,7 +180,7 @@ static mvf_status load_frames(bench_engine *e, const check_plane *frames, int n_
     return MVF_OK;
 }
 
-static mvf_status open_engine(check_run *run, bench_engine *e, const shape *p, int32_t first_shape,
+static mvf_status open_engine(check_run *run, bench_engine *e, const shape *p,
                               const check_plane *frames, int n_frames)
 {
     mvf_options options;
@@ -190,12 +194,13 @@ static mvf_status open_engine(check_run *run, bench_engine *e, const shape *p, i
     options.interpolation = p->interpolation;
     options.refine_metric = MVF_METRIC_SATD;
     options.partitions = p->partitions;
+    options.method = p->method;
     options.max_in_flight = MVF_CUDA_BATCH;
     *e = (bench_engine){.engine = NULL};
     mvf_status status = mvf_search_configure(&config, &options, 1920, 1080, p->bit_depth);
     if (status != MVF_OK)
         return status;
-    config.first_shape = first_shape;
+    config.first_shape = p->first_shape;
     status = mvf_engine_cuda.open(&e->engine, &config, &options);
     if (status != MVF_OK)
         return status;
@@ -205,7 +210,8 @@ static mvf_status open_engine(check_run *run, bench_engine *e, const shape *p, i
     return status;
 }
 
-static mvf_status measure(bench_engine *e, const scene *s, int n_jobs, mvf_cuda_measurement *m)
+static mvf_status measure(const bench_engine *e, const scene *s, int n_jobs,
+                          mvf_cuda_measurement *m)
 {
     mvf_engine_job jobs[MVF_CUDA_BATCH];
     for (int i = 0; i < n_jobs; i++) {
@@ -241,7 +247,8 @@ static const shape shapes[] = {
     GRID(10, 16, 16, 32, 8),
     QUARTER(MVF_INTERPOLATION_H264, 16, MVF_PARTITIONS_FIXED),
     QUARTER(MVF_INTERPOLATION_HEVC, 16, MVF_PARTITIONS_FIXED),
-    {8, 64, 64, 32, 8, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, MVF_PARTITIONS_SQUARE},
+    {8, 64, 64, 32, 8, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, MVF_PARTITIONS_SQUARE,
+     MVF_METHOD_FULL, 0},
     QUARTER(MVF_INTERPOLATION_H264, 64, MVF_PARTITIONS_SQUARE),
 };
 
@@ -251,7 +258,7 @@ static void bench_shape(check_run *run, const scene *s, const shape *p, double r
     check_plane frames[9];
     mvf_cuda_measurement m = {.launch_us = 1};
     alloc_frames(run, s, p->bit_depth, frames, 9);
-    mvf_status status = open_engine(run, &e, p, 0, frames, 9);
+    mvf_status status = open_engine(run, &e, p, frames, 9);
     if (status == MVF_OK) {
         status = measure(&e, s, p->n_jobs, &m);
         close_engine(&e);
@@ -277,108 +284,159 @@ void bench_cuda_shapes(check_run *run)
                 bench_shape(run, &scenes[i], &shapes[k], rate);
 }
 
-/* The rows of the launch table that serve 16x16 blocks, in turn. */
+/* Tables of rows, timed in turn. */
 
-typedef struct row {
-    int32_t range, first_shape, n_jobs;
-} row;
-
-/* Rows of one range lie together: the engines are open side by side. */
-static const row rows[] = {
-    {32, MVF_SHAPE_ELIMINATE, 32}, {32, MVF_SHAPE_ELIMINATE, 8}, {32, MVF_SHAPE_ELIMINATE, 1},
-    {32, MVF_SHAPE_EXHAUST, 32},   {32, MVF_SHAPE_OTHERS, 32},   {32, MVF_SHAPE_OTHERS, 1},
-    {16, MVF_SHAPE_ELIMINATE, 32}, {16, MVF_SHAPE_OTHERS, 32},   {8, MVF_SHAPE_ELIMINATE, 32},
-    {8, MVF_SHAPE_OTHERS, 32},     {4, MVF_SHAPE_ELIMINATE, 32}, {4, MVF_SHAPE_OTHERS, 32},
-    {64, MVF_SHAPE_ELIMINATE, 8},  {64, MVF_SHAPE_OTHERS, 8},
-};
-#define N_ROWS (sizeof rows / sizeof rows[0])
 #define N_ROUNDS 2
+#define MAX_ROWS 16
+/* Values of first_shape. */
+#define N_FIRST_SHAPES 3
 
-typedef struct row_times {
+typedef struct row_table {
+    const shape *rows;
+    size_t n_rows;
     /* Microseconds a frame. */
-    double us[N_ROWS][N_SCENES][N_ROUNDS];
-    const char *kernels[N_ROWS];
-    int32_t n_registers[N_ROWS];
-} row_times;
+    double us[MAX_ROWS][N_SCENES][N_ROUNDS];
+    const char *kernels[MAX_ROWS];
+    int32_t n_registers[MAX_ROWS];
+} row_table;
 
-static mvf_status time_row(bench_engine *engines, row_times *times, size_t scene_index, size_t i,
+#define ROW(range, first_shape, n_jobs)                                                          \
+    {                                                                                            \
+        8, 16, 16, range, n_jobs, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, MVF_PARTITIONS_FIXED, \
+            MVF_METHOD_FULL, first_shape                                                         \
+    }
+#define HIER(bit_depth, block, range, n_jobs)                                            \
+    {                                                                                    \
+        bit_depth, block, block, range, n_jobs, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, \
+            MVF_PARTITIONS_FIXED, MVF_METHOD_HIER, 0                                     \
+    }
+
+/* Those of the launch table that serve 16x16 blocks. */
+static const shape full_rows[] = {
+    ROW(32, MVF_SHAPE_ELIMINATE, 32), ROW(32, MVF_SHAPE_ELIMINATE, 8),
+    ROW(32, MVF_SHAPE_ELIMINATE, 1),  ROW(32, MVF_SHAPE_EXHAUST, 32),
+    ROW(32, MVF_SHAPE_OTHERS, 32),    ROW(32, MVF_SHAPE_OTHERS, 1),
+    ROW(16, MVF_SHAPE_ELIMINATE, 32), ROW(16, MVF_SHAPE_OTHERS, 32),
+    ROW(8, MVF_SHAPE_ELIMINATE, 32),  ROW(8, MVF_SHAPE_OTHERS, 32),
+    ROW(4, MVF_SHAPE_ELIMINATE, 32),  ROW(4, MVF_SHAPE_OTHERS, 32),
+    ROW(64, MVF_SHAPE_ELIMINATE, 8),  ROW(64, MVF_SHAPE_OTHERS, 8),
+};
+
+/* Method hier, with the levels of each frame. */
+static const shape hier_rows[] = {
+    HIER(8, 16, 64, 32), HIER(8, 16, 64, 8), HIER(8, 16, 64, 1),  HIER(8, 16, 32, 32),
+    HIER(8, 16, 128, 8), HIER(8, 8, 64, 32), HIER(8, 32, 64, 32), HIER(10, 16, 64, 32),
+};
+
+/* Whether two rows differ in no more than what engines that are open side by side may. */
+static int same_frames(const shape *a, const shape *b)
+{
+    return a->bit_depth == b->bit_depth && a->block_w == b->block_w && a->range == b->range;
+}
+
+static mvf_status time_row(const bench_engine *e, row_table *t, size_t scene_index, size_t i,
                            int round)
 {
     mvf_cuda_measurement m = {.launch_us = 0};
-    mvf_status status =
-        measure(&engines[rows[i].first_shape], &scenes[scene_index], rows[i].n_jobs, &m);
-    times->us[i][scene_index][round] = m.launch_us / rows[i].n_jobs;
-    times->kernels[i] = m.kernel;
-    times->n_registers[i] = m.n_registers;
+    int32_t n_jobs = t->rows[i].n_jobs;
+    mvf_status status = measure(e, &scenes[scene_index], n_jobs, &m);
+    t->us[i][scene_index][round] = m.launch_us / n_jobs;
+    t->kernels[i] = m.kernel;
+    t->n_registers[i] = m.n_registers;
     return status;
 }
 
-/* Rows first to end, which have one range. */
-static mvf_status time_range(check_run *run, row_times *times, size_t scene_index, size_t first,
-                             size_t end, const check_plane *frames)
+/* Rows first to end, each value of first_shape by an engine. */
+static mvf_status time_rows(check_run *run, row_table *t, size_t scene_index, size_t first,
+                            size_t end, const check_plane *frames)
 {
-    bench_engine engines[3];
-    shape p = GRID(8, 16, 16, rows[first].range, MVF_CUDA_BATCH);
+    bench_engine engines[N_FIRST_SHAPES] = {{.engine = NULL}};
     mvf_status status = MVF_OK;
-    int n_open = 0;
-    while (n_open < 3 && status == MVF_OK) {
-        status = open_engine(run, &engines[n_open], &p, n_open, frames, MAX_FRAMES);
-        n_open += status == MVF_OK;
+    for (size_t i = first; i < end && status == MVF_OK; i++) {
+        bench_engine *e = &engines[t->rows[i].first_shape];
+        if (!e->engine)
+            status = open_engine(run, e, &t->rows[i], frames, MAX_FRAMES);
     }
     for (int round = 0; round < N_ROUNDS; round++)
         for (size_t i = first; i < end && status == MVF_OK; i++)
-            status = time_row(engines, times, scene_index, i, round);
-    while (n_open > 0)
-        close_engine(&engines[--n_open]);
+            status = time_row(&engines[t->rows[i].first_shape], t, scene_index, i, round);
+    for (int i = 0; i < N_FIRST_SHAPES; i++)
+        if (engines[i].engine)
+            close_engine(&engines[i]);
     return status;
 }
 
-static void time_scene(check_run *run, row_times *times, size_t scene_index)
+/* Rows of one bit depth from `first` on; returns where they end. */
+static size_t time_depth(check_run *run, row_table *t, size_t scene_index, size_t first)
 {
     check_plane frames[MAX_FRAMES];
-    alloc_frames(run, &scenes[scene_index], 8, frames, MAX_FRAMES);
-    for (size_t first = 0, end; first < N_ROWS; first = end) {
-        for (end = first + 1; end < N_ROWS && rows[end].range == rows[first].range;)
+    const shape *rows = t->rows;
+    size_t end = first;
+    alloc_frames(run, &scenes[scene_index], rows[first].bit_depth, frames, MAX_FRAMES);
+    for (size_t i = first; i < t->n_rows && rows[i].bit_depth == rows[first].bit_depth; i = end) {
+        for (end = i + 1; end < t->n_rows && same_frames(&rows[i], &rows[end]);)
             end++;
-        check_result(run, time_range(run, times, scene_index, first, end, frames) == MVF_OK,
-                     "cuda: bench");
+        check_result(run, time_rows(run, t, scene_index, i, end, frames) == MVF_OK, "cuda: bench");
     }
     for (int i = 0; i < MAX_FRAMES; i++)
         check_plane_free(&frames[i]);
+    return end;
 }
 
-static void print_rows(const check_run *run, const row_times *times, double rate)
+static void print_row(const check_run *run, const row_table *t, size_t i, double rate)
+{
+    const shape *r = &t->rows[i];
+    printf("\n%2d bit %2dx%-2d +-%-3d x%-2d %-17s %3d regs", r->bit_depth, r->block_w, r->block_h,
+           r->range, r->n_jobs, t->kernels[i], t->n_registers[i]);
+    for (size_t k = 0; k < N_SCENES; k++) {
+        double fps = 2e6 / (t->us[i][k][0] + t->us[i][k][1]);
+        if (is_at_hand(run, &scenes[k]))
+            printf(" %9.0f (%4.2f)", fps, fps / limit(rate, r->range));
+    }
+}
+
+/* The larger time of two rounds by the smaller, less one. */
+static double apart(const double *us)
+{
+    return us[0] > us[1] ? us[0] / us[1] - 1 : us[1] / us[0] - 1;
+}
+
+static void print_table(const check_run *run, const row_table *t, double rate)
 {
     double worst = 0;
-    printf("frames/s (of the limit)              ");
+    printf("%-53s", "frames/s (of the limit of every candidate)");
     for (size_t k = 0; k < N_SCENES; k++)
         if (is_at_hand(run, &scenes[k]))
             printf(" %16s", scenes[k].name);
-    for (size_t i = 0; i < N_ROWS; i++) {
-        printf("\n+-%-2d x%-2d %-17s %3d regs", rows[i].range, rows[i].n_jobs, times->kernels[i],
-               times->n_registers[i]);
-        for (size_t k = 0; k < N_SCENES; k++) {
-            const double *us = times->us[i][k];
-            double fps = 2e6 / (us[0] + us[1]), apart = us[0] / us[1] - 1;
-            if (!is_at_hand(run, &scenes[k]))
-                continue;
-            printf(" %9.0f (%4.2f)", fps, fps / limit(rate, rows[i].range));
-            apart = apart < 0 ? -apart : apart;
-            worst = apart > worst ? apart : worst;
-        }
+    for (size_t i = 0; i < t->n_rows; i++) {
+        print_row(run, t, i, rate);
+        for (size_t k = 0; k < N_SCENES; k++)
+            if (is_at_hand(run, &scenes[k]) && apart(t->us[i][k]) > worst)
+                worst = apart(t->us[i][k]);
     }
     printf("\ntwo rounds differ by at most %.1f %%\n", 100 * worst);
 }
 
-void bench_cuda_rows(check_run *run)
+static void bench_table(check_run *run, row_table *t)
 {
-    static row_times times;
     double rate = sad_rate(run);
-    for (size_t i = 0; i < N_SCENES && !run->n_failed; i++)
-        if (is_at_hand(run, &scenes[i]))
-            time_scene(run, &times, i);
+    for (size_t k = 0; k < N_SCENES && !run->n_failed; k++)
+        for (size_t i = 0; is_at_hand(run, &scenes[k]) && i < t->n_rows && !run->n_failed;)
+            i = time_depth(run, t, k, i);
     printf("SAD instruction: %.1f T differences/s, at the end %.1f; +-32 at most %.0f frames/s\n",
            rate / 1e12, sad_rate(run) / 1e12, limit(rate, 32));
     if (!run->n_failed)
-        print_rows(run, &times, rate);
+        print_table(run, t, rate);
+}
+
+void bench_cuda_rows(check_run *run)
+{
+    static row_table table = {.rows = full_rows, .n_rows = sizeof full_rows / sizeof full_rows[0]};
+    bench_table(run, &table);
+}
+
+void bench_cuda_hier(check_run *run)
+{
+    static row_table table = {.rows = hier_rows, .n_rows = sizeof hier_rows / sizeof hier_rows[0]};
+    bench_table(run, &table);
 }

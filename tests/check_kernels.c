@@ -39,7 +39,10 @@ static const struct {
     {"cuda layout", check_cuda_layout, 0},
 #endif
     {"search", check_search, 1},
+    {"hier", check_hier, 1},
 #ifdef HAVE_CUDA
+    {"hier, level by level", check_cuda_hier_levels, 1},
+    {"hier, whole engines", check_cuda_hier, 1},
     {"16x16 rows, small", check_cuda_rows_small, 1},
     {"16x16 rows", check_cuda_rows, 1},
     {"16x16 rows, frames", check_cuda_rows_frames, 1},
@@ -58,11 +61,10 @@ static const struct {
     /* 2: with and without. */
     int cuda;
 } benches[] = {
-    {"bench search", bench_search, 2},
-    {"bench truemotion", bench_truemotion, 0},
+    {"bench search", bench_search, 2},      {"bench truemotion", bench_truemotion, 0},
 #ifdef HAVE_CUDA
-    {"bench shapes", bench_cuda_shapes, 1},
-    {"bench rows", bench_cuda_rows, 1},
+    {"bench shapes", bench_cuda_shapes, 1}, {"bench rows", bench_cuda_rows, 1},
+    {"bench hier", bench_cuda_hier, 1},
 #endif
 };
 

@@ -44,7 +44,10 @@ typedef enum check_fill {
     FILL_BLACK,
     /* Texture with patches of noise. */
     FILL_PATCHES,
-    N_FILLS
+    /* The ones to draw from. */
+    N_FILLS,
+    /* Little noise among strong contrasts, where rough bounds come close to the costs. */
+    FILL_FAINT = N_FILLS
 } check_fill;
 
 void check_plane_alloc(check_run *run, check_plane *plane, int32_t width, int32_t height,
@@ -97,6 +100,9 @@ void check_cuda_rows_small(check_run *run);
 void check_cuda_rows(check_run *run);
 void check_cuda_rows_frames(check_run *run);
 void check_cuda_pictures(check_run *run);
+void check_cuda_hier(check_run *run);
+void check_cuda_hier_levels(check_run *run);
+void bench_cuda_hier(check_run *run);
 void bench_cuda_rows(check_run *run);
 void bench_cuda_shapes(check_run *run);
 

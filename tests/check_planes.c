@@ -80,6 +80,8 @@ static uint32_t pattern(check_run *run, check_fill fill, int32_t x, int32_t y, i
         if ((x / 40 * 7 + y / 24 * 5) % 11 < 3)
             return check_random(run) & 255;
         return pattern(run, FILL_TEXTURE, x, y, phase);
+    case FILL_FAINT:
+        return ((x + phase) / 48 + y / 48) % 2 * 248 + 3 + check_random(run) % 3;
     default:
         return check_random(run) & 255;
     }
@@ -107,7 +109,7 @@ mvf_picture check_plane_picture(const check_plane *plane, int64_t frame)
 
 const char *check_fill_name(check_fill fill)
 {
-    static const char *const names[N_FILLS] = {"noise",   "flat",  "stripes", "extremes",
-                                               "texture", "black", "patches"};
+    static const char *const names[N_FILLS + 1] = {"noise",   "flat",  "stripes", "extremes",
+                                                   "texture", "black", "patches", "faint noise"};
     return names[fill];
 }

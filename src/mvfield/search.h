@@ -31,11 +31,11 @@ typedef enum mvf_backend {
     MVF_BACKEND_AUTO = 0,
     MVF_BACKEND_CPU = 1,
     /*
-     * CUDA, or an error. CUDA serves method full with metric sad on any grid, all of the sub-sample
-     * refinement, square partitions of blocks from 16 px down to 8 px or more, with them lambda
-     * without predictors and without a table, and merge best; and method truemotion. Paths that
-     * smooth go on the CPU, after the search. For the rest the CPU is needed (MVF_ERROR_UNSUPPORTED
-     * names the option), which is what auto takes then.
+     * CUDA, or an error. CUDA serves methods full and hier with metric sad on any grid, all of the
+     * sub-sample refinement, with method full square partitions of blocks from 16 px down to 8 px
+     * or more, with them lambda without predictors and without a table, and merge best; and method
+     * truemotion. Paths that smooth go on the CPU, after the search. For the rest the CPU is needed
+     * (MVF_ERROR_UNSUPPORTED names the option), which is what auto takes then.
      */
     MVF_BACKEND_CUDA = 2
 } mvf_backend;

@@ -167,8 +167,6 @@ const char *mvf_search_beyond_cuda(const mvf_search_config *config)
         return config->rate.table ? "mv_bits" : "lambda";
     if (config->method == MVF_METHOD_REFINE)
         return "method refine";
-    if (config->method == MVF_METHOD_HIER)
-        return "method hier";
     if (config->merge == MVF_MERGE_AVERAGE)
         return "merge average";
     return config->partitions != MVF_PARTITIONS_FIXED ? partitions_beyond_cuda(config) : NULL;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "cuda/device.h"
+#include "search/hier_cuda.h"
 #include "search/launch_cuda.h"
 #include "search/refine_cuda.h"
 #include "search/truemotion.h"
@@ -56,10 +57,11 @@ struct mvf_engine {
     mvf_cuda_layout layout;
     CUmodule plane_module;
     CUfunction pad;
+    /* The search: one of the three, by the method. */
     mvf_launch_plan plan;
-    mvf_refine_plan refine;
-    /* Of method truemotion, in whose place there is no search plan. */
+    mvf_hier_plan hier;
     mvf_tm_plan truemotion;
+    mvf_refine_plan refine;
     CUstream upload;
     CUevent uploaded;
     size_t n_blocks;
@@ -67,6 +69,8 @@ struct mvf_engine {
     batch *batches;
     /* The batch that takes jobs, or NULL. */
     batch *open;
+    /* Planes that are loaded and whose levels for method hier are not queued yet. */
+    mvf_engine_plane *without_levels;
 };
 
 struct mvf_engine_plane {
@@ -78,6 +82,9 @@ struct mvf_engine_plane {
      */
     CUdeviceptr origin;
     CUevent uploaded;
+    /* The list that mvf_engine.without_levels begins. */
+    int is_without_levels;
+    mvf_engine_plane *next;
 };
 
 static int64_t round_up(int64_t value, int64_t unit)
@@ -148,9 +155,16 @@ static int is_truemotion(const mvf_engine *engine)
     return engine->config.method == MVF_METHOD_TRUEMOTION;
 }
 
+static int is_hier(const mvf_engine *engine)
+{
+    return engine->config.method == MVF_METHOD_HIER;
+}
+
 static mvf_status open_search(mvf_engine *engine)
 {
     mvf_cuda *cuda = &engine->cuda;
+    if (is_hier(engine))
+        return mvf_hier_plan_open(&engine->hier, cuda, &engine->config, &engine->layout);
     if (!is_truemotion(engine))
         return mvf_launch_plan_open(&engine->plan, cuda, &engine->config,
                                     engine->layout.stride_bytes);
@@ -210,6 +224,7 @@ static void close_in_context(mvf_engine *engine)
     mvf_refine_plan_close(&engine->refine, cuda);
     mvf_launch_plan_close(&engine->plan, cuda);
     mvf_tm_plan_close(&engine->truemotion, cuda);
+    mvf_hier_plan_close(&engine->hier, cuda);
 }
 
 static void cuda_close(mvf_engine *engine)
@@ -255,6 +270,17 @@ static mvf_status cuda_open(mvf_engine **out, const mvf_search_config *config,
 
 /* Planes. */
 
+/* Takes a plane out of the list of those without levels, if it is there. */
+static void forget_levels(mvf_engine *engine, mvf_engine_plane *plane)
+{
+    mvf_engine_plane **link = &engine->without_levels;
+    while (*link && *link != plane)
+        link = &(*link)->next;
+    if (*link)
+        *link = plane->next;
+    plane->is_without_levels = 0;
+}
+
 static void free_plane(mvf_cuda *cuda, mvf_engine_plane *plane)
 {
     if (plane->uploaded) {
@@ -281,7 +307,8 @@ static mvf_status alloc_plane(mvf_engine *engine, mvf_engine_plane *plane)
         MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, engine->truemotion.image_bytes);
         plane->origin = plane->padded;
     } else {
-        MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, engine->layout.n_bytes);
+        size_t n_bytes = is_hier(engine) ? engine->hier.plane_bytes : engine->layout.n_bytes;
+        MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, n_bytes);
         plane->origin = plane->padded + (CUdeviceptr)engine->layout.origin_bytes;
     }
     MVF_CUDA_TRY(cuda, cuEventCreate, &plane->uploaded, CU_EVENT_DISABLE_TIMING);
@@ -290,6 +317,7 @@ static mvf_status alloc_plane(mvf_engine *engine, mvf_engine_plane *plane)
 
 static void cuda_plane_destroy(mvf_engine *engine, mvf_engine_plane *plane)
 {
+    forget_levels(engine, plane);
     if (mvf_cuda_enter(&engine->cuda) == MVF_OK) {
         free_plane(&engine->cuda, plane);
         mvf_cuda_leave(&engine->cuda);
@@ -391,6 +419,11 @@ static mvf_status load_in_context(mvf_engine *engine, mvf_engine_plane *plane,
                              engine->picture_stride_bytes, plane->origin, engine->upload));
     else
         MVF_TRY(pad_plane(engine, plane));
+    if (is_hier(engine) && !plane->is_without_levels) {
+        plane->is_without_levels = 1;
+        plane->next = engine->without_levels;
+        engine->without_levels = plane;
+    }
     MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, engine->upload);
     return MVF_OK;
 }
@@ -413,14 +446,20 @@ static void cuda_plane_view(const mvf_engine_plane *plane, mvf_picture *picture)
 
 /* Batches. */
 
+static size_t scratch_bytes(const mvf_engine *engine)
+{
+    if (is_truemotion(engine))
+        return mvf_tm_scratch_bytes(&engine->truemotion, engine->batch_jobs);
+    if (is_hier(engine))
+        return mvf_hier_scratch_bytes(&engine->hier, engine->batch_jobs);
+    return mvf_launch_scratch_bytes(&engine->plan, &engine->config, engine->batch_jobs);
+}
+
 static mvf_status alloc_batch(mvf_engine *engine, batch *b)
 {
     mvf_cuda *cuda = &engine->cuda;
     size_t n_bytes = engine->n_blocks * (size_t)engine->batch_jobs * sizeof *b->matches;
-    size_t scratch =
-        is_truemotion(engine)
-            ? mvf_tm_scratch_bytes(&engine->truemotion, engine->batch_jobs)
-            : mvf_launch_scratch_bytes(&engine->plan, &engine->config, engine->batch_jobs);
+    size_t scratch = scratch_bytes(engine);
     void *matches = NULL;
     MVF_CUDA_TRY(cuda, cuStreamCreate, &b->stream, CU_STREAM_NON_BLOCKING);
     MVF_CUDA_TRY(cuda, cuEventCreate, &b->done, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
@@ -462,16 +501,43 @@ static void set_pairs(const mvf_engine *engine, const batch *b, mvf_search_pair 
                                                 (size_t)i * engine->n_blocks * sizeof(mvf_match)};
 }
 
-static mvf_status launch_search(mvf_engine *engine, batch *b, const mvf_search_pair *pairs)
+/* Queues the levels of all planes that have come since the last batch, many at once. */
+static mvf_status build_levels(mvf_engine *engine)
+{
+    while (engine->without_levels) {
+        CUdeviceptr frames[MVF_CUDA_BATCH];
+        int32_t n = 0;
+        mvf_engine_plane *rest = engine->without_levels;
+        for (; rest && n < MVF_CUDA_BATCH; rest = rest->next)
+            frames[n++] = rest->origin;
+        MVF_TRY(mvf_hier_build(&engine->cuda, &engine->hier, frames, n, engine->upload));
+        while (engine->without_levels != rest)
+            forget_levels(engine, engine->without_levels);
+    }
+    return MVF_OK;
+}
+
+/* By the plan of methods other than hier and truemotion. */
+static mvf_status launch_plan(mvf_engine *engine, batch *b, const mvf_search_pair *pairs)
 {
     mvf_cuda *cuda = &engine->cuda;
-    if (is_truemotion(engine))
-        return mvf_tm_launch(cuda, &engine->truemotion, pairs, b->n_jobs, b->scratch, b->stream);
     if (!b->scratch_is_clear)
         MVF_TRY(mvf_launch_clear_scratch(cuda, &engine->plan, b->scratch, b->stream));
     b->scratch_is_clear = 0;
     MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
     b->scratch_is_clear = 1;
+    return MVF_OK;
+}
+
+static mvf_status launch_search(mvf_engine *engine, batch *b, const mvf_search_pair *pairs)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    if (is_truemotion(engine))
+        return mvf_tm_launch(cuda, &engine->truemotion, pairs, b->n_jobs, b->scratch, b->stream);
+    if (is_hier(engine))
+        MVF_TRY(mvf_hier_launch(cuda, &engine->hier, pairs, b->n_jobs, b->scratch, b->stream));
+    else
+        MVF_TRY(launch_plan(engine, b, pairs));
     return mvf_refine_launch(cuda, &engine->refine, &engine->config, pairs, b->n_jobs, b->stream);
 }
 
@@ -481,6 +547,7 @@ static mvf_status enqueue_batch(mvf_engine *engine, batch *b)
     mvf_search_pair pairs[MVF_CUDA_BATCH];
     size_t n_bytes = engine->n_blocks * (size_t)b->n_jobs * sizeof(mvf_match);
     set_pairs(engine, b, pairs);
+    MVF_TRY(build_levels(engine));
     MVF_CUDA_TRY(cuda, cuEventRecord, engine->uploaded, engine->upload);
     MVF_CUDA_TRY(cuda, cuStreamWaitEvent, b->stream, engine->uploaded, 0);
     MVF_TRY(launch_search(engine, b, pairs));
@@ -667,11 +734,17 @@ static mvf_status time_launches(mvf_engine *engine, batch *b, const CUevent *eve
 {
     mvf_cuda *cuda = &engine->cuda;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
+    CUdeviceptr frames[MVF_CUDA_BATCH];
     set_pairs(engine, b, pairs);
+    for (int32_t i = 0; i < b->n_jobs; i++)
+        frames[i] = pairs[i].current;
+    MVF_TRY(build_levels(engine));
     MVF_CUDA_TRY(cuda, cuStreamSynchronize, engine->upload);
     for (int32_t i = -n_launches; i < n_launches; i++) {
         if (i >= 0)
             MVF_CUDA_TRY(cuda, cuEventRecord, events[0], b->stream);
+        if (is_hier(engine))
+            MVF_TRY(mvf_hier_build(cuda, &engine->hier, frames, b->n_jobs, b->stream));
         MVF_TRY(launch_search(engine, b, pairs));
         if (i < 0)
             continue;
@@ -695,9 +768,11 @@ static mvf_status get_function_attribute(mvf_cuda *cuda, CUfunction function,
 static mvf_status describe_plan(mvf_engine *engine, mvf_cuda_measurement *measurement)
 {
     mvf_cuda *cuda = &engine->cuda;
-    CUfunction function = engine->plan.stages[0].function;
-    measurement->kernel = engine->plan.shape->kernels[0].name;
-    measurement->dynamic_shared_bytes = engine->plan.stages[0].shared_bytes;
+    CUfunction function =
+        is_hier(engine) ? engine->hier.search_top : engine->plan.stages[0].function;
+    measurement->kernel = is_hier(engine) ? "hier_top" : engine->plan.shape->kernels[0].name;
+    measurement->dynamic_shared_bytes =
+        is_hier(engine) ? engine->hier.top_shared_bytes : engine->plan.stages[0].shared_bytes;
     MVF_TRY(get_function_attribute(cuda, function, CU_FUNC_ATTRIBUTE_NUM_REGS,
                                    &measurement->n_registers));
     return get_function_attribute(cuda, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,

@@ -21,7 +21,8 @@ mvf_status mvf_engine_cuda_search(mvf_engine *engine, mvf_engine_job *jobs, int3
 
 /*
  * Launches the search of n_jobs jobs (as above; loaded planes, no answers taken) n_launches (1 or
- * more) times, after as many for warming up, and times each with events.
+ * more) times, after as many for warming up, and times each with events. With method hier that
+ * includes the levels of the jobs' current planes: in a row of frames each plane is that once.
  */
 mvf_status mvf_engine_cuda_measure(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
                                    int32_t n_launches, mvf_cuda_measurement *measurement);

@@ -44,10 +44,11 @@ static int32_t round_up(int32_t value, int32_t unit)
 
 static int is_full_block_search(const mvf_search_config *config)
 {
-    return config->partitions == MVF_PARTITIONS_FIXED && config->sample_bytes == 1 &&
-           config->block_w == MVF_FULL_BLOCK && config->block_h == MVF_FULL_BLOCK &&
-           config->step_x == MVF_FULL_BLOCK && config->step_y == MVF_FULL_BLOCK &&
-           config->range_x <= MVF_FULL_RANGE_MAX && config->range_y <= MVF_FULL_RANGE_MAX;
+    return config->method == MVF_METHOD_FULL && config->partitions == MVF_PARTITIONS_FIXED &&
+           config->sample_bytes == 1 && config->block_w == MVF_FULL_BLOCK &&
+           config->block_h == MVF_FULL_BLOCK && config->step_x == MVF_FULL_BLOCK &&
+           config->step_y == MVF_FULL_BLOCK && config->range_x <= MVF_FULL_RANGE_MAX &&
+           config->range_y <= MVF_FULL_RANGE_MAX;
 }
 
 /* One axis: tiles are copied whole, and every window of a tile. */

@@ -27,6 +27,7 @@ tables() {
 cuda_rows	CUDA, elimination and brute force (`kernels/search_eliminate.cu`, `kernels/search_exhaust.cu`)
 cuda	CUDA, general kernels (`kernels/search.cu`)
 same_bits	The same bits
+cuda_hier	CUDA, method hier (`kernels/hier_*.cu`)
 cpu	CPU
 -	What limits it
 -	What was tried
@@ -82,7 +83,11 @@ run_cuda_rows() {
 }
 
 run_cuda() {
-	bench_cuda
+	bench_cuda --only "bench shapes"
+}
+
+run_cuda_hier() {
+	bench_cuda --only "bench hier"
 }
 
 run_same_bits() {
@@ -135,7 +140,7 @@ run_encoders() {
 --preset encoder --subpel none
 END
 	has_gpu || return 0
-	MVF_REQUIRE_GPU=1 "$top_builddir/tests/check_kernels" --cuda --bench
+	MVF_REQUIRE_GPU=1 "$top_builddir/tests/check_kernels" --cuda --bench --only "bench shapes"
 }
 
 # The program prints the tables of three headings, in the order that they have there.

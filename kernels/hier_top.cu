@@ -1,0 +1,567 @@
+// The top level of method hier: an exact full search, in which most candidates are ruled out by a
+// lower bound. One thread block for each tile of blocks, one warp for each block, or part of one.
+//
+// The bound: a block has four cells, and the absolute differences of the cells' sums add up to no
+// more than the SAD. A word holds the sums of the four cells that begin at a sample, scaled down to
+// a byte each by the range that the sums of the tile's own blocks have; sums outside it saturate.
+// So one VABSDIFF4 is the bound of a candidate, and as its sum starts below zero by what can still
+// win, the sign is the verdict. Groups of four candidates that may win gather in a list and are
+// compared by full warps: reference words, loaded once, serve all four.
+//
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cuda_pipeline.h>
+
+#include "instructions.h"
+#include "params.h"
+#include "rank.h"
+#include "sad.h"
+#include "search/rule.h"
+#include "walk.h"
+
+#define N_WARPS (MVF_HIER_TOP_THREADS / 32)
+// Candidates of one group.
+#define GROUP 4
+// The guess looks at one row in so many.
+#define ROWS_A_GUESS 2
+// Steps of a scan that share a look at their verdicts.
+#define STEPS_AT_ONCE 4
+// Above every sum of bounds and every cost.
+#define NO_LIMIT (1 << 30)
+#define ZERO_KEY rank_key(0, 0)
+
+// A block of the tile: where it is in the level, its scaled sums, and how much less than the
+// difference of the exact ones a bound may be.
+struct top_own {
+    int32_t x, y;
+    uint32_t cells;
+    int32_t loss;
+};
+
+struct top_shared {
+    // Cost above, rank below.
+    unsigned long long best[MVF_HIER_TILE_BLOCKS];
+    top_own own[MVF_HIER_TILE_BLOCKS];
+    // The range of the blocks' own sums.
+    uint32_t lowest, highest;
+    int32_t next_item;
+    // Groups of a warp that are to be compared: row and column among the block's.
+    uint16_t found[N_WARPS][32 + 32 * STEPS_AT_ONCE];
+};
+
+struct top_tile {
+    // Its blocks.
+    int32_t first_col, first_row, n_cols, n_rows;
+    // Where its window begins in the level, and how many positions it has.
+    int32_t x, y, w, h;
+    // Sizes of whole blocks and of their cells.
+    int32_t block_w, block_h, cell_w, cell_h;
+    uint32_t base;
+    int32_t shift;
+    // Shared memory.
+    uint32_t *samples, *table, *sums, *current;
+};
+
+// A block, or the part of its candidates that a warp takes.
+struct top_block {
+    top_own own;
+    int32_t w, h;
+    mvf_window window;
+    // The vector of the first candidate of the first group.
+    int32_t first_dx, first_dy;
+    int32_t n_groups, n_rows;
+    const uint32_t *current, *samples, *table;
+};
+
+// The group that a lane compares, if it is active.
+struct top_pick {
+    int32_t row, group;
+    bool active;
+};
+
+// How a warp goes down some columns of groups, as many as a power of two: a lane keeps its column.
+// Offsets count words of the table from the block's first.
+struct top_columns {
+    // The first column and how many there are; the lane's, and its row at the first step.
+    int32_t first, n, column, lane_row;
+    // Rows of a step.
+    int32_t n_rows;
+    int32_t offset, step, last_offset;
+};
+
+// Where a warp is among a block's groups. The list is of those that may win.
+struct top_scan {
+    top_columns columns;
+    int32_t row, n_found;
+};
+
+// What a whole warp knows about a block.
+struct top_state {
+    search_best best;
+    // Costs above it cannot win any more, nor bounds above the other.
+    int32_t limit, bound_limit;
+};
+
+static __device__ int32_t origin_x(const mvf_hier_level &level, int32_t col)
+{
+    return mvf_rule_coarse_origin(col, level.step_x, level.block_w, level.width);
+}
+
+static __device__ int32_t origin_y(const mvf_hier_level &level, int32_t row)
+{
+    return mvf_rule_coarse_origin(row, level.step_y, level.block_h, level.height);
+}
+
+template <typename Sample>
+static __device__ top_tile locate_tile(const mvf_hier_top_params &p, uint32_t *memory)
+{
+    const mvf_hier_level &level = p.level;
+    top_tile t;
+    t.first_col = blockIdx.x % p.n_tiles_across * p.tile_cols;
+    t.first_row = blockIdx.x / p.n_tiles_across * p.tile_rows;
+    t.n_cols = min(p.tile_cols, level.cols - t.first_col);
+    t.n_rows = min(p.tile_rows, level.rows - t.first_row);
+    t.x = (origin_x(level, t.first_col) - level.range_x) &
+          ~(MVF_HIER_COPY_BYTES / (int32_t)sizeof(Sample) - 1);
+    t.y = origin_y(level, t.first_row) - level.range_y;
+    t.w = origin_x(level, t.first_col + t.n_cols - 1) + level.range_x + 1 - t.x;
+    t.h = origin_y(level, t.first_row + t.n_rows - 1) + level.range_y + 1 - t.y;
+    t.block_w = mvf_rule_coarse_block(level.block_w);
+    t.block_h = mvf_rule_coarse_block(level.block_h);
+    t.cell_w = t.block_w / 2;
+    t.cell_h = t.block_h / 2;
+    t.samples = memory;
+    t.table = t.samples + p.sample_pitch * p.sample_rows;
+    t.current = t.table + p.table_pitch * p.table_rows;
+    t.sums = t.current + N_WARPS * t.block_h * t.block_w * (int32_t)sizeof(Sample) / 4;
+    return t;
+}
+
+// Words of a row of a block. Block is its width where that is known, else 0.
+template <typename Sample, int32_t Block> static __device__ int32_t block_words(const top_tile &t)
+{
+    return (Block ? Block : t.block_w) * (int32_t)sizeof(Sample) / 4;
+}
+
+// Where the warp's block lies in shared memory.
+template <typename Sample> static __device__ uint32_t *warp_current(const top_tile &t)
+{
+    return t.current + threadIdx.x / 32 * t.block_h * t.block_w * (int32_t)sizeof(Sample) / 4;
+}
+
+// Starts the copy of all samples that candidates of the tile lie on.
+template <typename Sample>
+static __device__ void copy_samples(const mvf_hier_top_params &p, const top_tile &t,
+                                    uint64_t reference)
+{
+    const uint8_t *from = (const uint8_t *)(reference + p.level.offset_bytes) +
+                          t.y * p.level.stride_bytes + t.x * (int64_t)sizeof(Sample);
+    // Past the last group lie the rest of a block and the word that a shift needs.
+    int32_t n_bytes = ((t.w - 1) / GROUP * GROUP + t.block_w + GROUP) * (int32_t)sizeof(Sample);
+    int32_t n_across = (n_bytes + MVF_HIER_COPY_BYTES - 1) / MVF_HIER_COPY_BYTES;
+    int32_t n_rows = t.h - 1 + t.block_h;
+    for (thread_walk w = start_walk(threadIdx.x, MVF_HIER_TOP_THREADS, n_across); w.row < n_rows;
+         take_step(w))
+        __pipeline_memcpy_async(t.samples + w.row * p.sample_pitch + 4 * w.column,
+                                from + w.row * p.level.stride_bytes +
+                                    MVF_HIER_COPY_BYTES * w.column,
+                                MVF_HIER_COPY_BYTES);
+    __pipeline_commit();
+}
+
+static __device__ const uint8_t *sums_at(const mvf_hier_top_params &p, uint64_t plane, int32_t x,
+                                         int32_t y)
+{
+    return (const uint8_t *)(plane + p.sums_offset_bytes) + y * p.sums_stride_bytes +
+           x * (int64_t)sizeof(uint16_t);
+}
+
+// The sum of cell 0 to 3 of a block of the current frame.
+static __device__ uint32_t own_sum(const mvf_hier_top_params &p, const top_tile &t,
+                                   uint64_t current, int32_t x, int32_t y, int32_t cell)
+{
+    return *(const uint16_t *)sums_at(p, current, x + cell % 2 * t.cell_w, y + cell / 2 * t.cell_h);
+}
+
+static __device__ void find_range(const mvf_hier_top_params &p, const top_tile &t,
+                                  top_shared &shared, uint64_t current)
+{
+    int32_t n = 4 * t.n_cols * t.n_rows;
+    for (int32_t i = threadIdx.x; i < n; i += MVF_HIER_TOP_THREADS) {
+        int32_t x = origin_x(p.level, t.first_col + i / 4 % t.n_cols);
+        int32_t y = origin_y(p.level, t.first_row + i / 4 / t.n_cols);
+        uint32_t sum = own_sum(p, t, current, x, y, i % 4);
+        atomicMin(&shared.lowest, sum);
+        atomicMax(&shared.highest, sum);
+    }
+}
+
+static __device__ void set_scale(top_tile &t, const top_shared &shared)
+{
+    t.base = shared.lowest;
+    t.shift = max(24 - __clz((int32_t)(shared.highest - shared.lowest)), 0);
+}
+
+// Two sums, scaled: each in the low byte of its half.
+static __device__ uint32_t scale_sums(uint32_t sums, const top_tile &t)
+{
+    uint32_t base = t.base * 0x10001u, mask = (0xffffu >> t.shift) * 0x10001u;
+    return __vminu2((__vmaxu2(sums, base) - base) >> t.shift & mask, 0x00ff00ffu);
+}
+
+static __device__ void load_sums(const mvf_hier_top_params &p, const top_tile &t,
+                                 uint64_t reference)
+{
+    const uint8_t *from = sums_at(p, reference, t.x, t.y);
+    int32_t n_across = (t.w + t.cell_w + GROUP - 1) / GROUP, n_rows = t.h + t.cell_h;
+    for (thread_walk w = start_walk(threadIdx.x, MVF_HIER_TOP_THREADS, n_across); w.row < n_rows;
+         take_step(w)) {
+        uint2 sums = *(const uint2 *)(from + w.row * p.sums_stride_bytes + 8 * w.column);
+        t.sums[w.row * p.sum_pitch + w.column] =
+            __byte_perm(scale_sums(sums.x, t), scale_sums(sums.y, t), 0x6420);
+    }
+}
+
+// From the sums of single cells the words of four, for four samples at a time.
+static __device__ void fill_table(const mvf_hier_top_params &p, const top_tile &t)
+{
+    int32_t n_across = (t.w + GROUP - 1) / GROUP;
+    int32_t right = t.cell_w / GROUP, below = t.cell_h * p.sum_pitch;
+    for (thread_walk w = start_walk(threadIdx.x, MVF_HIER_TOP_THREADS, n_across); w.row < t.h;
+         take_step(w)) {
+        const uint32_t *from = t.sums + w.row * p.sum_pitch + w.column;
+        uint32_t a = from[0], b = from[right], c = from[below], d = from[below + right];
+        uint32_t above_low = __byte_perm(a, b, 0x5140), above_high = __byte_perm(a, b, 0x7362);
+        uint32_t under_low = __byte_perm(c, d, 0x5140), under_high = __byte_perm(c, d, 0x7362);
+        *(uint4 *)(t.table + w.row * p.table_pitch + GROUP * w.column) = make_uint4(
+            __byte_perm(above_low, under_low, 0x5410), __byte_perm(above_low, under_low, 0x7632),
+            __byte_perm(above_high, under_high, 0x5410),
+            __byte_perm(above_high, under_high, 0x7632));
+    }
+}
+
+// The visible samples of the block, the rest of its words zero.
+template <typename Sample, int32_t Block>
+static __device__ void load_current(const mvf_hier_top_params &p, const top_tile &t,
+                                    const top_block &b, uint64_t current)
+{
+    const uint8_t *from = (const uint8_t *)(current + p.level.offset_bytes) +
+                          b.own.y * p.level.stride_bytes + b.own.x * (int64_t)sizeof(Sample);
+    int32_t row_words = block_words<Sample, Block>(t);
+    uint32_t *to = warp_current<Sample>(t);
+    __syncwarp();
+    for (thread_walk w = start_walk(threadIdx.x % 32, 32, row_words); w.row < b.h; take_step(w))
+        to[w.row * row_words + w.column] =
+            visible_mask(w.column, b.w * (int32_t)sizeof(Sample)) &
+            load_unaligned(from + w.row * p.level.stride_bytes + 4 * w.column);
+    __syncwarp();
+}
+
+// A cell's sum lies `rest` above a multiple of the step, so that scaling takes no more than that
+// from the difference to a sum above it, and the step's other end from that to a sum below.
+static __device__ top_own scale_block(const mvf_hier_top_params &p, const top_tile &t,
+                                      uint64_t current, int32_t x, int32_t y)
+{
+    int32_t finer = p.bit_depth - 8, step = 1 << t.shift;
+    top_own own = {x, y, 0, 0};
+#pragma unroll
+    for (int32_t cell = 0; cell < 4; cell++) {
+        int32_t sum = (int32_t)(own_sum(p, t, current, x, y, cell) - t.base);
+        int32_t rest = sum & (step - 1);
+        own.cells |= (uint32_t)(sum >> t.shift) << 8 * cell;
+        own.loss += max(((rest + 1) << finer) - 1, ((step - rest) << finer) - 1);
+    }
+    return own;
+}
+
+static __device__ void scale_blocks(const mvf_hier_top_params &p, const top_tile &t,
+                                    top_shared &shared, uint64_t current)
+{
+    for (int32_t i = threadIdx.x; i < t.n_cols * t.n_rows; i += MVF_HIER_TOP_THREADS)
+        shared.own[i] = scale_block(p, t, current, origin_x(p.level, t.first_col + i % t.n_cols),
+                                    origin_y(p.level, t.first_row + i / t.n_cols));
+}
+
+template <typename Sample>
+static __device__ top_block locate_block(const mvf_hier_top_params &p, const top_tile &t,
+                                         const top_own &own, int32_t part)
+{
+    const mvf_hier_level &level = p.level;
+    top_block b;
+    b.own = own;
+    b.w = min(t.block_w, level.width);
+    b.h = min(t.block_h, level.height);
+    b.window = mvf_rule_window(own.x, own.y, b.w, b.h, level.width, level.height, level.range_x,
+                               level.range_y, level.inside);
+    b.n_rows = b.window.y_max - b.window.y_min + 1;
+    b.first_dy = b.window.y_min;
+    if (p.n_parts > 1) {
+        int32_t first_row = b.n_rows * part / p.n_parts;
+        b.n_rows = b.n_rows * (part + 1) / p.n_parts - first_row;
+        b.first_dy += first_row;
+    }
+    int32_t column = (own.x + b.window.x_min - t.x) & ~(GROUP - 1), row = own.y + b.first_dy - t.y;
+    b.first_dx = t.x + column - own.x;
+    b.n_groups = (b.window.x_max - b.first_dx) / GROUP + 1;
+    b.current = warp_current<Sample>(t);
+    b.samples = t.samples + row * p.sample_pitch + column * (int32_t)sizeof(Sample) / 4;
+    b.table = t.table + row * p.table_pitch + column;
+    return b;
+}
+
+static __device__ int32_t lowest(const uint32_t (&sums)[GROUP])
+{
+    return min(min((int32_t)sums[0], (int32_t)sums[1]), min((int32_t)sums[2], (int32_t)sums[3]));
+}
+
+// Takes over what a warp has found. Nothing that equals the zero vector's cost wins over it, and a
+// block that is cut has no cells.
+template <int32_t Block>
+static __device__ void set_best(const mvf_hier_top_params &p, const top_tile &t, const top_block &b,
+                                top_state &state, const search_best &best)
+{
+    state.best = best;
+    state.limit = best.cost - (best.key == ZERO_KEY);
+    state.bound_limit =
+        Block == 0 ? NO_LIMIT
+                   : (min(state.limit, NO_LIMIT) + b.own.loss) >> (t.shift + p.bit_depth - 8);
+}
+
+// Compares the lane's group with the block, by a whole warp.
+template <typename Sample, int32_t Block>
+static __device__ void compare_group(const mvf_hier_top_params &p, const top_tile &t,
+                                     const top_block &b, top_state &state, const top_pick &pick)
+{
+    constexpr bool is_cut = Block == 0;
+    constexpr int32_t words = Block * sizeof(Sample) > 8 ? 4 : 2;
+    int32_t row_words = block_words<Sample, Block>(t);
+    int32_t offset = pick.row * p.sample_pitch + pick.group * (int32_t)sizeof(Sample);
+    uint32_t sums[GROUP] = {0, 0, 0, 0};
+    sad_rows rows = {b.current, b.samples + (pick.active ? offset : 0), row_words, p.sample_pitch,
+                     b.w * (int32_t)sizeof(Sample)};
+    for (int32_t done = 0; done < b.h; done += ROWS_AT_ONCE) {
+        if (!__any_sync(ALL_LANES, pick.active && lowest(sums) <= state.limit))
+            return;
+        add_rows<Sample, words, is_cut>(sums, rows,
+                                        is_cut ? min(ROWS_AT_ONCE, b.h - done) : ROWS_AT_ONCE);
+        rows.current += ROWS_AT_ONCE * row_words;
+        rows.reference += ROWS_AT_ONCE * p.sample_pitch;
+    }
+    if (!__any_sync(ALL_LANES, pick.active && lowest(sums) <= state.limit))
+        return;
+    search_best best = state.best;
+    int32_t dx = b.first_dx + GROUP * pick.group, dy = b.first_dy + pick.row;
+#pragma unroll
+    for (int32_t j = 0; j < GROUP; j++) {
+        if (!pick.active || (int32_t)sums[j] > best.cost || dx + j < b.window.x_min ||
+            dx + j > b.window.x_max)
+            continue;
+        uint32_t key = rank_key(dx + j, dy);
+        if (is_better((int32_t)sums[j], key, best))
+            best = {(int32_t)sums[j], key};
+    }
+    if (__any_sync(ALL_LANES, is_better(best.cost, best.key, state.best)))
+        set_best<Block>(p, t, b, state, warp_best(best));
+}
+
+// Columns from `first` on, of every row or of one in `apart`.
+static __device__ top_columns start_columns(const mvf_hier_top_params &p, const top_block &b,
+                                            int32_t first, int32_t n, int32_t apart)
+{
+    int32_t lane = threadIdx.x % 32, pitch = apart * p.table_pitch;
+    top_columns c = {.first = first, .n = n};
+    c.column = first + (lane & (n - 1));
+    c.n_rows = 32 >> (31 - __clz(n));
+    c.lane_row = lane >> (31 - __clz(n));
+    c.offset = c.lane_row * pitch + GROUP * c.column;
+    c.step = c.n_rows * pitch;
+    c.last_offset = (b.n_rows - 1) / apart * pitch + GROUP * c.column;
+    return c;
+}
+
+// The largest power of two that is not above n.
+static __device__ int32_t most_columns(int32_t n)
+{
+    return 1 << (31 - __clz(n));
+}
+
+// Bounds of four candidates. Past the last row they are the last row's.
+static __device__ uint4 bounds_at(const top_block &b, const top_columns &c, int32_t offset,
+                                  uint32_t start)
+{
+    uint4 four = *(const uint4 *)(b.table + min(offset, c.last_offset));
+    return make_uint4(sad4(four.x, b.own.cells, start), sad4(four.y, b.own.cells, start),
+                      sad4(four.z, b.own.cells, start), sad4(four.w, b.own.cells, start));
+}
+
+// Of some rows and columns, the lane's group with the least bound: a good candidate at little cost.
+static __device__ top_pick pick_least(const mvf_hier_top_params &p, const top_block &b)
+{
+    int32_t n = most_columns(b.n_groups);
+    top_columns c = start_columns(p, b, (b.n_groups - n) / 2, n, ROWS_A_GUESS);
+    uint32_t least = NO_KEY;
+    for (int32_t row = 0; ROWS_A_GUESS * row < b.n_rows; row += c.n_rows) {
+        uint4 four = bounds_at(b, c, c.offset, 0);
+        least = min(least, min(min(four.x, four.y), min(four.z, four.w)) << 16 | (uint32_t)row);
+        c.offset += c.step;
+    }
+    int32_t row = min(ROWS_A_GUESS * ((int32_t)(least & 0xffff) + c.lane_row), b.n_rows - 1);
+    return {row, c.column, true};
+}
+
+static __device__ void next_columns(const mvf_hier_top_params &p, const top_block &b,
+                                    top_scan &scan, int32_t first)
+{
+    scan.columns = start_columns(p, b, first, most_columns(max(b.n_groups - first, 1)), 1);
+    scan.row = 0;
+}
+
+// Lists the groups of the rows from `row` on that may win.
+static __device__ void list_groups(const top_block &b, top_scan &scan, uint16_t *found, int32_t row,
+                                   int32_t verdict)
+{
+    row += scan.columns.lane_row;
+    bool may_win = verdict < 0 && row < b.n_rows;
+    uint32_t lanes = __ballot_sync(ALL_LANES, may_win);
+    if (lanes == 0)
+        return;
+    if (may_win)
+        found[scan.n_found + __popc(lanes & ((1u << threadIdx.x % 32) - 1))] =
+            (uint16_t)(row << 8 | scan.columns.column);
+    scan.n_found += __popc(lanes);
+}
+
+// Goes some steps on.
+static __device__ void take_steps(const mvf_hier_top_params &p, const top_block &b,
+                                  const top_state &state, top_scan &scan, uint16_t *found)
+{
+    top_columns &c = scan.columns;
+    uint32_t start = (uint32_t)(-1 - state.bound_limit);
+    int32_t verdicts[STEPS_AT_ONCE], all = 0;
+#pragma unroll
+    for (int32_t i = 0; i < STEPS_AT_ONCE; i++) {
+        uint4 bounds = bounds_at(b, c, c.offset + i * c.step, start);
+        verdicts[i] = (int32_t)(bounds.x | bounds.y | bounds.z | bounds.w);
+        all |= verdicts[i];
+    }
+    if (__any_sync(ALL_LANES, all < 0))
+#pragma unroll
+        for (int32_t i = 0; i < STEPS_AT_ONCE; i++)
+            list_groups(b, scan, found, scan.row + i * c.n_rows, verdicts[i]);
+    c.offset += STEPS_AT_ONCE * c.step;
+    scan.row += STEPS_AT_ONCE * c.n_rows;
+    if (scan.row >= b.n_rows)
+        next_columns(p, b, scan, c.first + c.n);
+}
+
+// The next groups that bounds do not rule out, as many as there are lanes if so many are left.
+static __device__ top_pick pick_found(const mvf_hier_top_params &p, const top_block &b,
+                                      const top_state &state, top_scan &scan, uint16_t *found)
+{
+    int32_t lane = threadIdx.x % 32;
+    while (scan.n_found < 32 && scan.columns.first < b.n_groups)
+        take_steps(p, b, state, scan, found);
+    int32_t n = min(scan.n_found, 32);
+    scan.n_found -= n;
+    __syncwarp();
+    uint32_t entry = lane < n ? found[scan.n_found + lane] : 0;
+    __syncwarp();
+    return {(int32_t)(entry >> 8), (int32_t)(entry & 255), lane < n};
+}
+
+// Searches one part of one block, by a warp: first a guess, so that bounds rule out as much as they
+// can, and then whatever is left.
+template <typename Sample, int32_t Block>
+static __device__ void search_item(const mvf_hier_top_params &p, const top_tile &t,
+                                   top_shared &shared, const mvf_search_pair &pair, int32_t item)
+{
+    int32_t index = p.n_parts > 1 ? item / p.n_parts : item;
+    top_block b = locate_block<Sample>(p, t, shared.own[index], item - index * p.n_parts);
+    if (b.n_rows == 0)
+        return;
+    load_current<Sample, Block>(p, t, b, pair.current);
+    // What other parts have found by now; one read, so that all lanes know the same.
+    unsigned long long known = *(volatile unsigned long long *)&shared.best[index];
+    known = __shfl_sync(ALL_LANES, known, 0);
+    top_state state;
+    set_best<Block>(p, t, b, state, {(int32_t)(known >> 32), (uint32_t)known});
+    top_scan scan = {.n_found = 0};
+    next_columns(p, b, scan, 0);
+    uint16_t *found = shared.found[threadIdx.x / 32];
+    top_pick pick = pick_least(p, b);
+    while (__any_sync(ALL_LANES, pick.active)) {
+        compare_group<Sample, Block>(p, t, b, state, pick);
+        if (state.limit < 0)
+            break;
+        pick = pick_found(p, b, state, scan, found);
+    }
+    if (threadIdx.x % 32 == 0)
+        atomicMin(&shared.best[index],
+                  (unsigned long long)(uint32_t)state.best.cost << 32 | state.best.key);
+}
+
+static __device__ void store_matches(const mvf_hier_top_params &p, const top_tile &t,
+                                     const top_shared &shared)
+{
+    uint64_t matches = p.level.matches + blockIdx.y * p.level.pair_bytes;
+    for (int32_t i = threadIdx.x; i < t.n_cols * t.n_rows; i += MVF_HIER_TOP_THREADS) {
+        int32_t col = t.first_col + i % t.n_cols, row = t.first_row + i / t.n_cols;
+        unsigned long long best = shared.best[i];
+        store_match(matches, row * p.level.cols + col, {(int32_t)(best >> 32), (uint32_t)best});
+    }
+}
+
+template <typename Sample, int32_t Block>
+static __device__ void search(const mvf_hier_top_params &p)
+{
+    DYNAMIC_SHARED(uint4, top_memory);
+    __shared__ top_shared shared;
+    const mvf_search_pair &pair = p.pairs[blockIdx.y];
+    top_tile t = locate_tile<Sample>(p, (uint32_t *)top_memory);
+    int32_t n_items = t.n_cols * t.n_rows * p.n_parts;
+    copy_samples<Sample>(p, t, pair.reference);
+    for (int32_t i = threadIdx.x; i < MVF_HIER_TILE_BLOCKS; i += MVF_HIER_TOP_THREADS)
+        shared.best[i] = (unsigned long long)NO_COST << 32 | NO_KEY;
+    if (threadIdx.x == 0) {
+        shared.lowest = UINT32_MAX;
+        shared.highest = 0;
+        shared.next_item = 0;
+    }
+    __syncthreads();
+    find_range(p, t, shared, pair.current);
+    __syncthreads();
+    set_scale(t, shared);
+    scale_blocks(p, t, shared, pair.current);
+    load_sums(p, t, pair.reference);
+    __syncthreads();
+    fill_table(p, t);
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    for (;;) {
+        int32_t item = 0;
+        if (threadIdx.x % 32 == 0)
+            item = atomicAdd(&shared.next_item, 1);
+        item = __shfl_sync(ALL_LANES, item, 0);
+        if (item >= n_items)
+            break;
+        search_item<Sample, Block>(p, t, shared, pair, item);
+    }
+    __syncthreads();
+    store_matches(p, t, shared);
+}
+
+// hier_top_SAMPLEBITS_WIDTH: for blocks of that width; _cut: for levels that are smaller.
+#define TOP_KERNEL(name, sample, block)                                   \
+    extern "C" __global__ void __launch_bounds__(MVF_HIER_TOP_THREADS, 3) \
+        name(const __grid_constant__ mvf_hier_top_params p)               \
+    {                                                                     \
+        search<sample, block>(p);                                         \
+    }
+
+TOP_KERNEL(hier_top_8_8, uint8_t, 8)
+TOP_KERNEL(hier_top_8_16, uint8_t, 16)
+TOP_KERNEL(hier_top_8_32, uint8_t, 32)
+TOP_KERNEL(hier_top_8_cut, uint8_t, 0)
+TOP_KERNEL(hier_top_16_8, uint16_t, 8)
+TOP_KERNEL(hier_top_16_16, uint16_t, 16)
+TOP_KERNEL(hier_top_16_32, uint16_t, 32)
+TOP_KERNEL(hier_top_16_cut, uint16_t, 0)
