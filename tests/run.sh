@@ -97,6 +97,16 @@ if [ $quick = no ]; then
 	suite sanitizers --with-cuda=no --disable-shared CC=clang \
 		CFLAGS="-O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer"
 	unset ASAN_OPTIONS UBSAN_OPTIONS
+	step "threads, valgrind, fuzzing"
+	one threads sh tests/sanitizers/threads.sh || true
+	one valgrind sh tests/sanitizers/valgrind.sh build-tests/gcc || true
+	if echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
+		clang -fsanitize=fuzzer -x c -o build-tests/fuzzer - 2> /dev/null; then
+		one fuzzing sh tests/fuzz/fuzz.sh 3 || true
+	else
+		echo "SKIP: fuzzing: this clang has no libFuzzer"
+		skipped=$((skipped + 1))
+	fi
 	step "distribution"
 	cd build-tests/gcc
 	# A tarball builds without the autotools: these would be their names.
