@@ -23,6 +23,7 @@ tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
 
 dist_check_SCRIPTS = tests/check_kernels_cuda.sh tests/kernel_report.sh
 TESTS += tests/check_kernels $(dist_check_SCRIPTS)
+EXTRA_DIST += tests/sanitizers/threads.sh tests/sanitizers/threads.supp tests/sanitizers/valgrind.sh
 EXTRA_DIST += tests/media_results.sh tests/run.sh tests/bench_overlay.sh tests/packaging/debian.sh
 
 # Unit tests of the core.
