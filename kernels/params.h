@@ -60,7 +60,8 @@
 /* Origins of windows are multiples of it, since they are copied in such words. */
 #define MVF_FULL_COPY_BYTES 16
 
-/* One plane: `from` holds the picture's rows, `to` the first byte of the padded plane. */
+/* One plane: `from` holds the picture's rows, `to` the first byte of the padded plane, which is
+ * aligned to MVF_PAD_BYTES. */
 typedef struct mvf_pad_params {
     uint64_t from, to;
     int64_t from_stride_bytes, to_stride_bytes;
@@ -68,10 +69,14 @@ typedef struct mvf_pad_params {
     /* Samples and rows before sample (0, 0), and all rows of the padded plane. */
     int32_t border_left, border_top;
     int32_t n_rows;
+    /* Whether `from` and its stride are multiples of MVF_PAD_BYTES. */
+    int32_t is_aligned;
+    /* Bits below the value, with samples of two bytes. */
+    int32_t shift_bits;
     int32_t reserved;
 } mvf_pad_params;
 
-static_assert(sizeof(mvf_pad_params) == 56, "same layout in C and CUDA");
+static_assert(sizeof(mvf_pad_params) == 64, "same layout in C and CUDA");
 static_assert(offsetof(mvf_pad_params, width) == 32, "same layout in C and CUDA");
 static_assert(offsetof(mvf_pad_params, n_rows) == 48, "same layout in C and CUDA");
 

@@ -8,8 +8,15 @@ static __device__ int32_t clamp_to(int32_t value, int32_t top)
     return min(max(value, 0), top);
 }
 
-// One thread writes MVF_PAD_BYTES of one row: a straight copy inside the frame, else sample by
-// sample with clamped coordinates. The last threads of a row reach to its stride.
+// Two samples of a word each, moved down; bytes have nothing below their values.
+static __device__ uint32_t shift_pair(uint32_t pair, const mvf_pad_params &p)
+{
+    return pair >> p.shift_bits & 0x00010001u * (0xffffu >> p.shift_bits);
+}
+
+// One thread writes MVF_PAD_BYTES of one row: a straight copy inside the frame, where its rows are
+// aligned, else sample by sample with clamped coordinates. The last threads of a row reach to its
+// stride.
 template <typename Sample> static __device__ void pad(const mvf_pad_params &p)
 {
     constexpr int32_t n = MVF_PAD_BYTES / sizeof(Sample);
@@ -24,13 +31,16 @@ template <typename Sample> static __device__ void pad(const mvf_pad_params &p)
         uint4 word;
         Sample samples[n];
     } out;
-    if (x >= 0 && x + n <= p.width) {
+    if (p.is_aligned && x >= 0 && x + n <= p.width) {
         out.word = *(const uint4 *)(from + x);
     } else {
 #pragma unroll
         for (int32_t i = 0; i < n; i++)
             out.samples[i] = from[clamp_to(x + i, p.width - 1)];
     }
+    if (p.shift_bits)
+        out.word = make_uint4(shift_pair(out.word.x, p), shift_pair(out.word.y, p),
+                              shift_pair(out.word.z, p), shift_pair(out.word.w, p));
     *(uint4 *)(p.to + row * p.to_stride_bytes + offset) = out.word;
 }
 

@@ -1,6 +1,5 @@
 /*
- * What needs the CUDA engine's own headers: pictures in CUDA memory, and kernel times against the
- * limit of the SAD instruction, measured in the same run.
+ * Kernel times against the limit of the SAD instruction, measured in the same run.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -13,70 +12,6 @@
 #include "params.h"
 #include "search/engine_cuda.h"
 #include "search/launch_cuda.h"
-
-static mvf_status upload(mvf_cuda *cuda, CUdeviceptr *memory, const check_plane *plane)
-{
-    size_t n_bytes = (size_t)plane->stride_bytes * (size_t)plane->height;
-    mvf_status status = mvf_cuda_check(cuda, cuda->driver.cuMemAlloc_v2(memory, n_bytes), "alloc");
-    if (status == MVF_OK)
-        status = mvf_cuda_check(
-            cuda, cuda->driver.cuMemcpyHtoDAsync_v2(*memory, plane->origin, n_bytes, NULL), "copy");
-    if (status == MVF_OK)
-        status = mvf_cuda_check(cuda, cuda->driver.cuStreamSynchronize(NULL), "synchronize");
-    return status;
-}
-
-static int same_matches(const mvf_field *a, const mvf_field *b)
-{
-    for (size_t i = 0; a && b && i < a->n_blocks; i++)
-        if (a->blocks[i].cost != b->blocks[i].cost || a->blocks[i].mv_x != b->blocks[i].mv_x ||
-            a->blocks[i].mv_y != b->blocks[i].mv_y)
-            return 0;
-    return a && b && a->n_blocks == b->n_blocks;
-}
-
-/* The same pair from host memory and from device memory. */
-static void check_pictures(check_run *run, mvf_cuda *cuda, int32_t bit_depth)
-{
-    check_plane planes[2];
-    mvf_picture host[2], device[2];
-    CUdeviceptr memory[2] = {0, 0};
-    mvf_field *expected, *field;
-    mvf_options options;
-    mvf_options_init(&options);
-    options.backend = MVF_BACKEND_CUDA;
-    options.logger = run->logger;
-    for (int i = 0; i < 2; i++) {
-        check_plane_alloc(run, &planes[i], 333, 77, bit_depth);
-        check_plane_fill(run, &planes[i], FILL_TEXTURE, 2 * i);
-        check_result(run, upload(cuda, &memory[i], &planes[i]) == MVF_OK, "upload");
-        host[i] = device[i] = check_plane_picture(&planes[i], i);
-        device[i].memory = MVF_MEMORY_CUDA;
-        device[i].data = (const void *)(uintptr_t)memory[i];
-    }
-    mvf_search(&options, 333, 77, bit_depth, &host[1], &host[0], &expected);
-    mvf_search(&options, 333, 77, bit_depth, &device[1], &device[0], &field);
-    check_result(run, same_matches(field, expected), "cuda: pictures in device memory");
-    mvf_field_free(&expected);
-    mvf_field_free(&field);
-    for (int i = 0; i < 2; i++) {
-        cuda->driver.cuMemFree_v2(memory[i]);
-        check_plane_free(&planes[i]);
-    }
-}
-
-void check_cuda_pictures(check_run *run)
-{
-    mvf_cuda cuda;
-    if (mvf_cuda_open(&cuda, 0, &run->logger) != MVF_OK || mvf_cuda_enter(&cuda) != MVF_OK) {
-        check_result(run, 0, "cuda: open the device");
-        return;
-    }
-    check_pictures(run, &cuda, 8);
-    check_pictures(run, &cuda, 12);
-    mvf_cuda_leave(&cuda);
-    mvf_cuda_close(&cuda);
-}
 
 #define MAX_FRAMES 30
 

@@ -17,7 +17,7 @@ tests_check_kernels_SOURCES += tests/check_truemotion.c tests/check_truemotion_c
 tests_check_kernels_LDADD = src/libmvf_internal.la
 if HAVE_CUDA
 tests_check_kernels_SOURCES += tests/bench_cuda.c tests/check_cuda_hier.c \
-	tests/check_cuda_layout.c tests/check_cuda_rows.c
+	tests/check_cuda_layout.c tests/check_cuda_pictures.c tests/check_cuda_rows.c
 endif
 tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
 

@@ -6,7 +6,7 @@
 typedef struct sampler {
     const uint8_t *data;
     ptrdiff_t stride_bytes;
-    int32_t width, height, is_wide;
+    int32_t width, height, is_wide, shift_bits;
 } sampler;
 
 static int32_t clamp(int32_t value, int32_t limit)
@@ -19,7 +19,7 @@ static int32_t sample(const sampler *from, int32_t x, int32_t y)
 {
     const uint8_t *row = from->data + clamp(y, from->height) * from->stride_bytes;
     int32_t at = clamp(x, from->width);
-    return from->is_wide ? ((const uint16_t *)(const void *)row)[at] : row[at];
+    return from->is_wide ? ((const uint16_t *)(const void *)row)[at] >> from->shift_bits : row[at];
 }
 
 /* The prediction at (x, y) + mv / scale. */
@@ -56,8 +56,8 @@ static void add_block(const mvf_field *field, const mvf_block *block, const samp
 
 static sampler make_sampler(const mvf_field *field, const mvf_picture *picture)
 {
-    return (sampler){picture->data, picture->stride_bytes, field->width, field->height,
-                     field->bit_depth > 8};
+    return (sampler){picture->data, picture->stride_bytes, field->width,
+                     field->height, field->bit_depth > 8,  picture->shift_bits};
 }
 
 mvf_status mvf_field_measure_prediction(const mvf_field *field, int32_t dir,

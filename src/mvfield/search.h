@@ -288,11 +288,14 @@ MVF_API mvf_status mvf_searcher_open(mvf_searcher **searcher, const mvf_options 
  * Submits one frame to be predicted from each of `n_references` others (0 to MVF_MAX_REFERENCES).
  * One field comes back for it, with a layer of blocks for each reference; with none, a field
  * without blocks. The pictures' samples are read before the call returns, so their memory may be
- * reused at once. Returns MVF_AGAIN when max_in_flight submissions wait to be received: receive
- * one, then submit the same pair again. `opaque` comes back in the field.
+ * reused at once (on their own stream, where they have one). Returns MVF_AGAIN when max_in_flight
+ * submissions wait to be received: receive one, then submit the same pair again. `opaque` comes
+ * back in the field.
  *
- * Device loss: with backend auto the CPU carries on at the same frame with the same results; with
- * backend cuda, MVF_ERROR_DEVICE.
+ * Device loss: with backend auto the CPU carries on at the same frame with the same results, unless
+ * pictures lay in the memory of a device that cannot be read any more; with backend cuda,
+ * MVF_ERROR_DEVICE. When it searches on the CPU, pictures in device memory are copied from there,
+ * with any backend; MVF_ERROR_UNSUPPORTED where they cannot be.
  */
 MVF_API mvf_status mvf_searcher_submit(mvf_searcher *searcher, const mvf_picture *current,
                                        const mvf_picture *references, size_t n_references,

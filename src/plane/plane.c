@@ -39,12 +39,21 @@ void mvf_plane_free(mvf_plane *plane)
     plane->origin = NULL;
 }
 
+void mvf_copy_row(uint8_t *to, const uint8_t *from, int32_t width, int32_t sample_bytes,
+                  int32_t shift_bits)
+{
+    memcpy(to, from, (size_t)width * (size_t)sample_bytes);
+    uint16_t *words = (uint16_t *)(void *)to;
+    for (int32_t x = 0; shift_bits && x < width; x++)
+        words[x] = (uint16_t)(words[x] >> shift_bits);
+}
+
 void mvf_plane_load(mvf_plane *plane, const mvf_picture *picture)
 {
     const uint8_t *from = picture->data;
-    size_t row_bytes = (size_t)plane->width * (size_t)plane->sample_bytes;
     for (int32_t y = 0; y < plane->height; y++, from += picture->stride_bytes)
-        memcpy(mvf_plane_at(plane, 0, y), from, row_bytes);
+        mvf_copy_row(mvf_plane_at(plane, 0, y), from, plane->width, plane->sample_bytes,
+                     picture->shift_bits);
 }
 
 static void repeat_sample(uint8_t *to, const uint8_t *sample, int32_t count, int32_t sample_bytes)

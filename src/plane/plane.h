@@ -35,6 +35,10 @@ mvf_status mvf_plane_alloc(mvf_plane *plane, int32_t width, int32_t height, int3
 
 void mvf_plane_free(mvf_plane *plane);
 
+/* Copies a row of samples; words are shifted down, and `to` is aligned to them. */
+void mvf_copy_row(uint8_t *to, const uint8_t *from, int32_t width, int32_t sample_bytes,
+                  int32_t shift_bits);
+
 /* Copies the picture's samples (host memory) in. */
 void mvf_plane_load(mvf_plane *plane, const mvf_picture *picture);
 

@@ -109,11 +109,16 @@ typedef struct mvf_engine_ops {
     /* No job is pending and no plane exists any more. */
     void (*close)(mvf_engine *engine);
     mvf_status (*plane_create)(mvf_engine *engine, mvf_engine_plane **plane);
-    /* Takes the samples before it returns. No pending job uses the plane. */
+    /* Takes the samples before it returns, or, of a picture with a stream, before that goes on. No
+     * pending job uses the plane. */
     mvf_status (*plane_load)(mvf_engine *engine, mvf_engine_plane *plane,
                              const mvf_picture *picture);
     /* The samples in host memory (data and stride), so that another engine can take over. */
-    void (*plane_view)(const mvf_engine_plane *plane, mvf_picture *picture);
+    mvf_status (*plane_view)(mvf_engine_plane *plane, mvf_picture *picture);
+    /* CUDA's alone: copies the picture from device memory into rows without gaps, as it is (shift
+     * and all). Logs the cause of a failure. */
+    mvf_status (*fetch)(const mvf_options *options, const mvf_picture *picture, void *samples,
+                        size_t row_bytes, int32_t n_rows);
     void (*plane_destroy)(mvf_engine *engine, mvf_engine_plane *plane);
     mvf_status (*submit)(mvf_engine *engine, mvf_engine_job *job);
     /* MVF_AGAIN while the job is not finished and `wait` is 0. Any other answer ends the job. */

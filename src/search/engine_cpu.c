@@ -186,11 +186,12 @@ static mvf_status cpu_plane_load(mvf_engine *engine, mvf_engine_plane *plane,
     return MVF_OK;
 }
 
-static void cpu_plane_view(const mvf_engine_plane *plane, mvf_picture *picture)
+static mvf_status cpu_plane_view(mvf_engine_plane *plane, mvf_picture *picture)
 {
     picture->memory = MVF_MEMORY_HOST;
     picture->data = plane->levels[0].origin;
     picture->stride_bytes = plane->levels[0].stride_bytes;
+    return MVF_OK;
 }
 
 static void cpu_plane_destroy(mvf_engine *engine, mvf_engine_plane *plane)

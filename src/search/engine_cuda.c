@@ -1,8 +1,8 @@
 /*
- * Planes are uploaded and padded on one stream. Jobs gather in a batch, which is launched on a
- * stream of its own when it is full, when the device has too little to do, or when one of its
- * answers is waited for: so a slow caller sees each job start at once, and a fast one fills the
- * device.
+ * Planes are uploaded and padded on one stream; those that lie on the device already are padded
+ * from where they are. Jobs gather in a batch, which is launched on a stream of its own when it is
+ * full, when the device has too little to do, or when one of its answers is waited for: so a slow
+ * caller sees each job start at once, and a fast one fills the device.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "cuda/device.h"
+#include "plane/plane.h"
 #include "search/hier_cuda.h"
 #include "search/launch_cuda.h"
 #include "search/refine_cuda.h"
@@ -64,6 +65,8 @@ struct mvf_engine {
     mvf_refine_plan refine;
     CUstream upload;
     CUevent uploaded;
+    /* The rows of the picture that is on its way into a plane, or 0: not needed yet. */
+    CUdeviceptr picture;
     size_t n_blocks;
     int32_t batch_jobs;
     batch *batches;
@@ -73,11 +76,17 @@ struct mvf_engine {
     mvf_engine_plane *without_levels;
 };
 
+/* Whether a plane's samples are in host memory: not at all, once the upload stream is done, or now.
+ */
+typedef enum host_copy { HOST_COPY_NONE, HOST_COPY_COMING, HOST_COPY_HERE } host_copy;
+
 struct mvf_engine_plane {
     mvf_engine *engine;
-    /* The picture in pinned memory, on the device, and there with borders. */
+    /* The picture in pinned memory, once that was needed. */
     uint8_t *staging;
-    CUdeviceptr picture, padded;
+    host_copy host_copy;
+    /* The picture on the device, with borders. */
+    CUdeviceptr padded;
     /* Sample (0, 0) of the padded plane; with method truemotion the image, which takes its place.
      */
     CUdeviceptr origin;
@@ -219,6 +228,8 @@ static void close_in_context(mvf_engine *engine)
         cuda->driver.cuEventDestroy_v2(engine->uploaded);
     if (engine->upload)
         cuda->driver.cuStreamDestroy_v2(engine->upload);
+    if (engine->picture)
+        cuda->driver.cuMemFree_v2(engine->picture);
     if (engine->plane_module)
         cuda->driver.cuModuleUnload(engine->plane_module);
     mvf_refine_plan_close(&engine->refine, cuda);
@@ -289,8 +300,6 @@ static void free_plane(mvf_cuda *cuda, mvf_engine_plane *plane)
     }
     if (plane->padded)
         cuda->driver.cuMemFree_v2(plane->padded);
-    if (plane->picture)
-        cuda->driver.cuMemFree_v2(plane->picture);
     if (plane->staging)
         cuda->driver.cuMemFreeHost(plane->staging);
 }
@@ -298,11 +307,6 @@ static void free_plane(mvf_cuda *cuda, mvf_engine_plane *plane)
 static mvf_status alloc_plane(mvf_engine *engine, mvf_engine_plane *plane)
 {
     mvf_cuda *cuda = &engine->cuda;
-    size_t picture_bytes = (size_t)engine->picture_stride_bytes * (size_t)engine->config.height;
-    void *staging = NULL;
-    MVF_CUDA_TRY(cuda, cuMemHostAlloc, &staging, picture_bytes, 0);
-    plane->staging = staging;
-    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->picture, picture_bytes);
     if (is_truemotion(engine)) {
         MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, engine->truemotion.image_bytes);
         plane->origin = plane->padded;
@@ -343,60 +347,97 @@ static mvf_status cuda_plane_create(mvf_engine *engine, mvf_engine_plane **out)
     return status;
 }
 
-static mvf_status copy_host_picture(mvf_engine *engine, mvf_engine_plane *plane,
-                                    const mvf_picture *picture)
+static size_t picture_bytes(const mvf_engine *engine)
 {
-    size_t row_bytes = (size_t)engine->config.width * (size_t)engine->config.sample_bytes;
-    const uint8_t *from = picture->data;
-    uint8_t *to = plane->staging;
-    for (int32_t y = 0; y < engine->config.height; y++) {
-        memcpy(to, from, row_bytes);
-        from += picture->stride_bytes;
-        to += engine->picture_stride_bytes;
-    }
-    MVF_CUDA_TRY(&engine->cuda, cuMemcpyHtoDAsync_v2, plane->picture, plane->staging,
-                 (size_t)engine->picture_stride_bytes * (size_t)engine->config.height,
-                 engine->upload);
+    return (size_t)engine->picture_stride_bytes * (size_t)engine->config.height;
+}
+
+/* Rows on the device, as a picture gives them or of the engine's own. */
+typedef struct device_rows {
+    CUdeviceptr data;
+    int64_t stride_bytes;
+    int32_t shift_bits;
+} device_rows;
+
+static device_rows own_rows(const mvf_engine *engine)
+{
+    return (device_rows){engine->picture, engine->picture_stride_bytes, 0};
+}
+
+static mvf_status need_picture_memory(mvf_engine *engine)
+{
+    if (!engine->picture)
+        MVF_CUDA_TRY(&engine->cuda, cuMemAlloc_v2, &engine->picture, picture_bytes(engine));
     return MVF_OK;
 }
 
-/* The host gets a copy too, for plane_view. */
-static mvf_status copy_device_picture(mvf_engine *engine, mvf_engine_plane *plane,
-                                      const mvf_picture *picture)
+/* Pinned memory that no copy is using any more. */
+static mvf_status need_staging(mvf_engine *engine, mvf_engine_plane *plane)
+{
+    void *staging = NULL;
+    plane->host_copy = HOST_COPY_NONE;
+    if (!plane->staging)
+        MVF_CUDA_TRY(&engine->cuda, cuMemHostAlloc, &staging, picture_bytes(engine), 0);
+    else
+        MVF_CUDA_TRY(&engine->cuda, cuEventSynchronize, plane->uploaded);
+    plane->staging = plane->staging ? plane->staging : staging;
+    return MVF_OK;
+}
+
+static mvf_status copy_host_picture(mvf_engine *engine, mvf_engine_plane *plane,
+                                    const mvf_picture *picture)
+{
+    const mvf_search_config *config = &engine->config;
+    MVF_TRY(need_picture_memory(engine));
+    MVF_TRY(need_staging(engine, plane));
+    const uint8_t *from = picture->data;
+    uint8_t *to = plane->staging;
+    for (int32_t y = 0; y < config->height; y++) {
+        mvf_copy_row(to, from, config->width, config->sample_bytes, picture->shift_bits);
+        from += picture->stride_bytes;
+        to += engine->picture_stride_bytes;
+    }
+    plane->host_copy = HOST_COPY_HERE;
+    MVF_CUDA_TRY(&engine->cuda, cuMemcpyHtoDAsync_v2, engine->picture, plane->staging,
+                 picture_bytes(engine), engine->upload);
+    return MVF_OK;
+}
+
+/* Samples of the plane's size that lie on the device are on their way to the host. */
+static mvf_status start_download(mvf_engine *engine, mvf_engine_plane *plane, CUdeviceptr from,
+                                 int64_t stride_bytes)
 {
     CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .srcDevice = (CUdeviceptr)(uintptr_t)picture->data,
-                          .srcPitch = (size_t)picture->stride_bytes,
-                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = plane->picture,
+                          .srcDevice = from,
+                          .srcPitch = (size_t)stride_bytes,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
                           .dstPitch = (size_t)engine->picture_stride_bytes,
                           .WidthInBytes =
                               (size_t)engine->config.width * (size_t)engine->config.sample_bytes,
                           .Height = (size_t)engine->config.height};
-    if (picture->stride_bytes < 0)
-        return mvf_fail(&engine->cuda.logger, MVF_ERROR_ARGUMENT,
-                        "picture: a stride of %td bytes in CUDA memory must not be negative",
-                        picture->stride_bytes);
-    MVF_CUDA_TRY(&engine->cuda, cuMemcpy2DAsync_v2, &copy, engine->upload);
-    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    MVF_TRY(need_staging(engine, plane));
     copy.dstHost = plane->staging;
     MVF_CUDA_TRY(&engine->cuda, cuMemcpy2DAsync_v2, &copy, engine->upload);
-    MVF_CUDA_TRY(&engine->cuda, cuStreamSynchronize, engine->upload);
+    plane->host_copy = HOST_COPY_COMING;
     return MVF_OK;
 }
 
-static mvf_status pad_plane(mvf_engine *engine, const mvf_engine_plane *plane)
+/* Rows with borders round them, and shifted: `layout` says of what size. */
+static mvf_status pad(mvf_engine *engine, const device_rows *from, CUdeviceptr to,
+                      const mvf_cuda_layout *layout)
 {
-    const mvf_cuda_layout *layout = &engine->layout;
-    mvf_pad_params params = {.from = plane->picture,
-                             .to = plane->padded,
-                             .from_stride_bytes = engine->picture_stride_bytes,
+    mvf_pad_params params = {.from = from->data,
+                             .to = to,
+                             .from_stride_bytes = from->stride_bytes,
                              .to_stride_bytes = layout->stride_bytes,
                              .width = engine->config.width,
                              .height = engine->config.height,
                              .border_left = layout->left,
                              .border_top = layout->top,
-                             .n_rows = layout->n_rows};
+                             .n_rows = layout->n_rows,
+                             .is_aligned = from->data % MVF_PAD_BYTES == 0 &&
+                                           from->stride_bytes % MVF_PAD_BYTES == 0,
+                             .shift_bits = from->shift_bits};
     void *arguments[] = {&params};
     int64_t columns = round_up(layout->stride_bytes / MVF_PAD_BYTES, MVF_PAD_THREADS);
     MVF_CUDA_TRY(&engine->cuda, cuLaunchKernel, engine->pad, (unsigned)(columns / MVF_PAD_THREADS),
@@ -405,26 +446,65 @@ static mvf_status pad_plane(mvf_engine *engine, const mvf_engine_plane *plane)
     return MVF_OK;
 }
 
-static mvf_status load_in_context(mvf_engine *engine, mvf_engine_plane *plane,
-                                  const mvf_picture *picture)
+static mvf_status build_plane(mvf_engine *engine, mvf_engine_plane *plane, const device_rows *from)
 {
-    mvf_cuda *cuda = &engine->cuda;
-    MVF_CUDA_TRY(cuda, cuEventSynchronize, plane->uploaded);
-    if (picture->memory == MVF_MEMORY_CUDA)
-        MVF_TRY(copy_device_picture(engine, plane, picture));
-    else
-        MVF_TRY(copy_host_picture(engine, plane, picture));
     if (is_truemotion(engine))
-        MVF_TRY(mvf_tm_build(cuda, &engine->truemotion, plane->picture,
-                             engine->picture_stride_bytes, plane->origin, engine->upload));
-    else
-        MVF_TRY(pad_plane(engine, plane));
+        return mvf_tm_build(&engine->cuda, &engine->truemotion, from->data, from->stride_bytes,
+                            plane->origin, engine->upload);
+    MVF_TRY(pad(engine, from, plane->padded, &engine->layout));
     if (is_hier(engine) && !plane->is_without_levels) {
         plane->is_without_levels = 1;
         plane->next = engine->without_levels;
         engine->without_levels = plane;
     }
+    return MVF_OK;
+}
+
+/* True motion takes rows of its own, and whether two pictures are the same is seen on the host. */
+static mvf_status take_truemotion_rows(mvf_engine *engine, mvf_engine_plane *plane,
+                                       device_rows *rows)
+{
+    mvf_cuda_layout layout = {.stride_bytes = engine->picture_stride_bytes,
+                              .n_rows = engine->config.height};
+    MVF_TRY(need_picture_memory(engine));
+    MVF_TRY(pad(engine, rows, engine->picture, &layout));
+    *rows = own_rows(engine);
+    return start_download(engine, plane, rows->data, rows->stride_bytes);
+}
+
+/* The upload stream waits for the caller's, and that one for the plane. */
+static mvf_status load_device_picture(mvf_engine *engine, mvf_engine_plane *plane,
+                                      const mvf_picture *picture)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    CUstream stream = picture->stream;
+    device_rows rows = {(CUdeviceptr)(uintptr_t)picture->data, picture->stride_bytes,
+                        picture->shift_bits};
+    plane->host_copy = HOST_COPY_NONE;
+    if (stream) {
+        MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, stream);
+        MVF_CUDA_TRY(cuda, cuStreamWaitEvent, engine->upload, plane->uploaded, 0);
+    }
+    if (is_truemotion(engine))
+        MVF_TRY(take_truemotion_rows(engine, plane, &rows));
+    MVF_TRY(build_plane(engine, plane, &rows));
     MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, engine->upload);
+    if (stream)
+        MVF_CUDA_TRY(cuda, cuStreamWaitEvent, stream, plane->uploaded, 0);
+    else
+        MVF_CUDA_TRY(cuda, cuEventSynchronize, plane->uploaded);
+    return MVF_OK;
+}
+
+static mvf_status load_in_context(mvf_engine *engine, mvf_engine_plane *plane,
+                                  const mvf_picture *picture)
+{
+    if (picture->memory == MVF_MEMORY_CUDA)
+        return load_device_picture(engine, plane, picture);
+    MVF_TRY(copy_host_picture(engine, plane, picture));
+    device_rows rows = own_rows(engine);
+    MVF_TRY(build_plane(engine, plane, &rows));
+    MVF_CUDA_TRY(&engine->cuda, cuEventRecord, plane->uploaded, engine->upload);
     return MVF_OK;
 }
 
@@ -437,11 +517,59 @@ static mvf_status cuda_plane_load(mvf_engine *engine, mvf_engine_plane *plane,
     return status;
 }
 
-static void cuda_plane_view(const mvf_engine_plane *plane, mvf_picture *picture)
+static mvf_status bring_to_host(mvf_engine *engine, mvf_engine_plane *plane)
 {
+    if (plane->host_copy == HOST_COPY_NONE)
+        MVF_TRY(start_download(engine, plane, plane->origin, engine->layout.stride_bytes));
+    MVF_CUDA_TRY(&engine->cuda, cuStreamSynchronize, engine->upload);
+    plane->host_copy = HOST_COPY_HERE;
+    return MVF_OK;
+}
+
+static mvf_status cuda_plane_view(mvf_engine_plane *plane, mvf_picture *picture)
+{
+    mvf_engine *engine = plane->engine;
+    if (plane->host_copy != HOST_COPY_HERE) {
+        MVF_TRY(mvf_cuda_enter(&engine->cuda));
+        mvf_status status = bring_to_host(engine, plane);
+        mvf_cuda_leave(&engine->cuda);
+        MVF_TRY(status);
+    }
     picture->memory = MVF_MEMORY_HOST;
     picture->data = plane->staging;
-    picture->stride_bytes = (ptrdiff_t)plane->engine->picture_stride_bytes;
+    picture->stride_bytes = (ptrdiff_t)engine->picture_stride_bytes;
+    return MVF_OK;
+}
+
+static mvf_status fetch_in_context(mvf_cuda *cuda, const mvf_picture *picture, void *samples,
+                                   size_t row_bytes, int32_t n_rows)
+{
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = (CUdeviceptr)(uintptr_t)picture->data,
+                          .srcPitch = (size_t)picture->stride_bytes,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = samples,
+                          .dstPitch = row_bytes,
+                          .WidthInBytes = row_bytes,
+                          .Height = (size_t)n_rows};
+    CUstream stream = picture->stream;
+    MVF_CUDA_TRY(cuda, cuMemcpy2DAsync_v2, &copy, stream);
+    MVF_CUDA_TRY(cuda, cuStreamSynchronize, stream);
+    return MVF_OK;
+}
+
+static mvf_status cuda_fetch(const mvf_options *options, const mvf_picture *picture, void *samples,
+                             size_t row_bytes, int32_t n_rows)
+{
+    mvf_cuda cuda;
+    MVF_TRY(mvf_cuda_open(&cuda, options->device, &options->logger));
+    mvf_status status = mvf_cuda_enter(&cuda);
+    if (status == MVF_OK) {
+        status = fetch_in_context(&cuda, picture, samples, row_bytes, n_rows);
+        mvf_cuda_leave(&cuda);
+    }
+    mvf_cuda_close(&cuda);
+    return status;
 }
 
 /* Batches. */
@@ -684,6 +812,7 @@ const mvf_engine_ops mvf_engine_cuda = {.name = "cuda",
                                         .plane_create = cuda_plane_create,
                                         .plane_load = cuda_plane_load,
                                         .plane_view = cuda_plane_view,
+                                        .fetch = cuda_fetch,
                                         .plane_destroy = cuda_plane_destroy,
                                         .submit = cuda_submit,
                                         .collect = cuda_collect,

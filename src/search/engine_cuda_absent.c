@@ -12,6 +12,16 @@ static mvf_status cuda_open(mvf_engine **engine, const mvf_search_config *config
     return mvf_fail(&options->logger, MVF_ERROR_NO_DEVICE, "%s", reason);
 }
 
+static mvf_status cuda_fetch(const mvf_options *options, const mvf_picture *picture, void *samples,
+                             size_t row_bytes, int32_t n_rows)
+{
+    (void)picture;
+    (void)samples;
+    (void)row_bytes;
+    (void)n_rows;
+    return mvf_fail(&options->logger, MVF_ERROR_NO_DEVICE, "%s", reason);
+}
+
 static mvf_status cuda_measure_sad(const mvf_options *options, mvf_sad_limit *limit)
 {
     (void)limit;
@@ -19,7 +29,7 @@ static mvf_status cuda_measure_sad(const mvf_options *options, mvf_sad_limit *li
 }
 
 const mvf_engine_ops mvf_engine_cuda = {
-    .name = "cuda", .open = cuda_open, .measure_sad = cuda_measure_sad};
+    .name = "cuda", .open = cuda_open, .fetch = cuda_fetch, .measure_sad = cuda_measure_sad};
 
 mvf_status mvf_device_describe(int32_t device, mvf_device_info *info, const mvf_logger *logger)
 {

@@ -104,11 +104,12 @@ static mvf_status tm_plane_load(mvf_engine *engine, mvf_engine_plane *plane,
     return MVF_OK;
 }
 
-static void tm_plane_view(const mvf_engine_plane *plane, mvf_picture *picture)
+static mvf_status tm_plane_view(mvf_engine_plane *plane, mvf_picture *picture)
 {
     picture->memory = MVF_MEMORY_HOST;
     picture->data = plane->plane.origin;
     picture->stride_bytes = plane->plane.stride_bytes;
+    return MVF_OK;
 }
 
 static mvf_status build(const mvf_engine_plane *shared)

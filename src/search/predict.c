@@ -31,16 +31,26 @@ static mvf_plane view(const mvf_field *field, const mvf_picture *picture)
                        .sample_bytes = field->bit_depth > 8 ? 2 : 1};
 }
 
+static void shift_down(mvf_patch patch, int32_t width, int32_t height, int32_t shift_bits)
+{
+    for (int32_t y = 0; shift_bits && y < height; y++) {
+        uint16_t *row = mvf_patch_at(patch, 0, y);
+        for (int32_t x = 0; x < width; x++)
+            row[x] = (uint16_t)(row[x] >> shift_bits);
+    }
+}
+
 static void predict_block(const mvf_field *field, const mvf_block *block,
                           const mvf_picture *references, mvf_predict_function predict, mvf_patch to)
 {
     uint16_t samples[AROUND * AROUND];
     const mvf_patch around = {samples, AROUND * sizeof *samples};
     mvf_plane plane = view(field, &references[block->ref]);
+    int32_t w = block->w + 2 * MVF_SUBPEL_MARGIN, h = block->h + 2 * MVF_SUBPEL_MARGIN;
     int32_t x = block->mv_x * (4 / field->mv_scale), y = block->mv_y * (4 / field->mv_scale);
     mvf_patch_gather(around, &plane, block->x + (x >> 2) - MVF_SUBPEL_MARGIN,
-                     block->y + (y >> 2) - MVF_SUBPEL_MARGIN, block->w + 2 * MVF_SUBPEL_MARGIN,
-                     block->h + 2 * MVF_SUBPEL_MARGIN);
+                     block->y + (y >> 2) - MVF_SUBPEL_MARGIN, w, h);
+    shift_down(around, w, h, references[block->ref].shift_bits);
     predict(to, mvf_patch_move(around, MVF_SUBPEL_MARGIN, MVF_SUBPEL_MARGIN), block->w, block->h,
             x & 3, y & 3, field->bit_depth);
 }

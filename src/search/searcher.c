@@ -13,6 +13,11 @@
 #define REASON_BYTES 512
 #define NO_SLOT SIZE_MAX
 
+/* The first error of something that was tried. */
+typedef struct heard_reason {
+    char text[REASON_BYTES];
+} heard_reason;
+
 /* A prepared plane, kept while jobs use it and, for the next pair, afterwards. */
 typedef struct plane_slot {
     mvf_engine_plane *plane;
@@ -46,7 +51,7 @@ struct mvf_searcher {
     const mvf_engine_ops *ops;
     mvf_engine *engine;
     /* With backend auto: why the CUDA engine could not be opened. */
-    char reason[REASON_BYTES];
+    heard_reason reason;
     int flushing;
     /* What every call returns once the engine is lost and none could take its place. */
     mvf_status lost;
@@ -69,6 +74,13 @@ static mvf_status copy_options(mvf_options *to, const mvf_options *from)
     return MVF_OK;
 }
 
+static void hear_reason(void *opaque, mvf_log_level level, const char *message)
+{
+    heard_reason *reason = opaque;
+    if (level == MVF_LOG_ERROR && !reason->text[0])
+        snprintf(reason->text, sizeof reason->text, "%s", message);
+}
+
 /* Hears the CUDA engine under backend auto: its first error while it opens is the reason for going
  * on without it; later ones are warnings, since the CPU takes over. */
 static void hear_cuda(void *opaque, mvf_log_level level, const char *message)
@@ -77,8 +89,8 @@ static void hear_cuda(void *opaque, mvf_log_level level, const char *message)
     if (s->engine)
         mvf_log(&s->options.logger, level == MVF_LOG_ERROR ? MVF_LOG_WARNING : level, "%s",
                 message);
-    else if (level == MVF_LOG_ERROR && !s->reason[0])
-        snprintf(s->reason, sizeof s->reason, "%s", message);
+    else
+        hear_reason(&s->reason, level, message);
 }
 
 static mvf_status open_cpu(mvf_searcher *s)
@@ -114,7 +126,7 @@ static mvf_status open_engine(mvf_searcher *s)
         options.logger = (mvf_logger){hear_cuda, s};
         if (s->ops->open(&s->engine, &s->config, &options) == MVF_OK)
             return MVF_OK;
-        mvf_log(&s->options.logger, MVF_LOG_INFO, "searching on the CPU: %s", s->reason);
+        mvf_log(&s->options.logger, MVF_LOG_INFO, "searching on the CPU: %s", s->reason.text);
     }
     return open_cpu(s);
 }
@@ -222,6 +234,25 @@ const char *mvf_searcher_backend(const mvf_searcher *searcher)
     return searcher->ops->name;
 }
 
+/* Where the samples lie, and where in their words. */
+static mvf_status check_place(const mvf_searcher *s, const mvf_picture *picture)
+{
+    const mvf_logger *logger = &s->options.logger;
+    int32_t most = s->config.sample_bytes == 2 ? 16 - s->config.bit_depth : 0;
+    if (picture->shift_bits < 0 || picture->shift_bits > most)
+        return mvf_fail(logger, MVF_ERROR_ARGUMENT,
+                        "picture: a shift of %d bits for samples of %d: must be from 0 to %d",
+                        picture->shift_bits, s->config.bit_depth, most);
+    if (picture->memory == MVF_MEMORY_CUDA && picture->stride_bytes < 0)
+        return mvf_fail(logger, MVF_ERROR_ARGUMENT,
+                        "picture: a stride of %td bytes in CUDA memory must not be negative",
+                        picture->stride_bytes);
+    if (picture->memory == MVF_MEMORY_HOST && picture->stream)
+        return mvf_fail(logger, MVF_ERROR_ARGUMENT,
+                        "picture: host memory has no stream; it must be NULL");
+    return MVF_OK;
+}
+
 static mvf_status check_picture(const mvf_searcher *s, const mvf_picture *picture)
 {
     ptrdiff_t row_bytes = (ptrdiff_t)s->config.width * s->config.sample_bytes;
@@ -237,7 +268,7 @@ static mvf_status check_picture(const mvf_searcher *s, const mvf_picture *pictur
     if (s->config.sample_bytes == 2 && ((uintptr_t)picture->data % 2 || stride % 2))
         return mvf_fail(&s->options.logger, MVF_ERROR_ARGUMENT,
                         "picture: samples of two bytes need an even address and stride");
-    return MVF_OK;
+    return check_place(s, picture);
 }
 
 static mvf_status add_slot(mvf_searcher *s, size_t *index)
@@ -261,6 +292,31 @@ static size_t find_slot(const mvf_searcher *s, int64_t frame)
     return NO_SLOT;
 }
 
+/* A picture on the device, for an engine that reads host memory alone. */
+static mvf_status load_fetched(mvf_searcher *s, mvf_engine_plane *plane, const mvf_picture *picture)
+{
+    heard_reason reason = {""};
+    mvf_options options = s->options;
+    mvf_picture fetched = *picture;
+    size_t row_bytes = (size_t)s->config.width * (size_t)s->config.sample_bytes;
+    void *samples = mvf_alloc_array((size_t)s->config.height, row_bytes);
+    if (!samples)
+        return MVF_ERROR_MEMORY;
+    options.logger = (mvf_logger){hear_reason, &reason};
+    mvf_status status =
+        mvf_engine_cuda.fetch(&options, picture, samples, row_bytes, s->config.height);
+    if (status != MVF_OK)
+        status = mvf_fail(&s->options.logger, MVF_ERROR_UNSUPPORTED,
+                          "picture: it lies in CUDA memory, which cannot be read: %s", reason.text);
+    fetched.memory = MVF_MEMORY_HOST;
+    fetched.data = samples;
+    fetched.stride_bytes = (ptrdiff_t)row_bytes;
+    if (status == MVF_OK)
+        status = s->ops->plane_load(s->engine, plane, &fetched);
+    free(samples);
+    return status;
+}
+
 /* Loads the picture into the idle slot that was unused for longest, or into a new one. */
 static mvf_status load_slot(mvf_searcher *s, const mvf_picture *picture, size_t *index)
 {
@@ -273,12 +329,10 @@ static mvf_status load_slot(mvf_searcher *s, const mvf_picture *picture, size_t 
         MVF_TRY(add_slot(s, index));
     plane_slot *slot = &s->slots[*index];
     slot->frame = MVF_NO_FRAME;
-    mvf_status status = s->ops->plane_load(s->engine, slot->plane, picture);
-    if (status == MVF_ERROR_UNSUPPORTED)
-        return mvf_fail(&s->options.logger, status,
-                        "picture: it lies in CUDA memory, which the %s engine does not read",
-                        s->ops->name);
-    MVF_TRY(status);
+    if (picture->memory == MVF_MEMORY_CUDA && s->ops != &mvf_engine_cuda)
+        MVF_TRY(load_fetched(s, slot->plane, picture));
+    else
+        MVF_TRY(s->ops->plane_load(s->engine, slot->plane, picture));
     slot->frame = picture->frame;
     return MVF_OK;
 }
@@ -332,6 +386,26 @@ static mvf_status start_jobs(mvf_searcher *s, submission *entry)
     return MVF_OK;
 }
 
+/* Hands a plane of a failed engine on. One that no job uses may be lost: its picture is then loaded
+ * again when it is needed. */
+static mvf_status move_slot(mvf_searcher *s, const mvf_engine_ops *failed_ops, plane_slot *slot)
+{
+    mvf_engine_plane *old = slot->plane;
+    int is_used = slot->n_users > 0;
+    mvf_picture view;
+    mvf_picture_init(&view);
+    slot->plane = NULL;
+    MVF_TRY(s->ops->plane_create(s->engine, &slot->plane));
+    if (!is_used && slot->frame == MVF_NO_FRAME)
+        return MVF_OK;
+    mvf_status status = failed_ops->plane_view(old, &view);
+    if (status == MVF_OK)
+        status = s->ops->plane_load(s->engine, slot->plane, &view);
+    if (status != MVF_OK && !is_used)
+        slot->frame = MVF_NO_FRAME;
+    return is_used ? status : MVF_OK;
+}
+
 /* Hands the planes and the pending jobs of a failed engine to the CPU engine. */
 static mvf_status move_to_cpu(mvf_searcher *s)
 {
@@ -343,14 +417,10 @@ static mvf_status move_to_cpu(mvf_searcher *s)
     mvf_status status = open_cpu(s);
     for (size_t i = 0; i < s->n_slots; i++) {
         mvf_engine_plane *old = s->slots[i].plane;
-        mvf_picture view;
-        mvf_picture_init(&view);
-        failed_ops->plane_view(old, &view);
-        s->slots[i].plane = NULL;
         if (status == MVF_OK)
-            status = s->ops->plane_create(s->engine, &s->slots[i].plane);
-        if (status == MVF_OK)
-            status = s->ops->plane_load(s->engine, s->slots[i].plane, &view);
+            status = move_slot(s, failed_ops, &s->slots[i]);
+        else
+            s->slots[i].plane = NULL;
         failed_ops->plane_destroy(failed, old);
     }
     failed_ops->close(failed);
@@ -530,31 +600,34 @@ static void average_task(void *context, int32_t task, int32_t worker)
     mvf_average_row(context, task);
 }
 
-static mvf_plane view_slot(const mvf_searcher *s, size_t slot)
+static mvf_status view_slot(const mvf_searcher *s, size_t slot, mvf_plane *plane)
 {
     const mvf_search_config *config = &s->config;
     mvf_picture view;
     mvf_picture_init(&view);
-    s->ops->plane_view(s->slots[slot].plane, &view);
-    return (mvf_plane){.origin = (uint8_t *)(uintptr_t)view.data,
-                       .stride_bytes = view.stride_bytes,
-                       .width = config->width,
-                       .height = config->height,
-                       .bit_depth = config->bit_depth,
-                       .sample_bytes = config->sample_bytes};
+    MVF_TRY(s->ops->plane_view(s->slots[slot].plane, &view));
+    *plane = (mvf_plane){.origin = (uint8_t *)(uintptr_t)view.data,
+                         .stride_bytes = view.stride_bytes,
+                         .width = config->width,
+                         .height = config->height,
+                         .bit_depth = config->bit_depth,
+                         .sample_bytes = config->sample_bytes};
+    return MVF_OK;
 }
 
 /* Tries the averages of the two best references, on the engine's threads. */
-static void average(mvf_searcher *s, const submission *entry, const mvf_assembly *assembly,
-                    mvf_choice *choices)
+static mvf_status average(mvf_searcher *s, const submission *entry, const mvf_assembly *assembly,
+                          mvf_choice *choices)
 {
-    mvf_plane current = view_slot(s, entry->slots[0]), references[MVF_MAX_REFERENCES];
+    mvf_plane current, references[MVF_MAX_REFERENCES];
     mvf_refiner refiner;
+    MVF_TRY(view_slot(s, entry->slots[0], &current));
     for (size_t i = 0; i < entry->n_references; i++)
-        references[i] = view_slot(s, entry->slots[1 + i]);
+        MVF_TRY(view_slot(s, entry->slots[1 + i], &references[i]));
     mvf_refiner_init(&refiner, &s->config, s->options.cpu_level);
     mvf_averaging averaging = {assembly, &refiner, &current, references, choices};
     s->ops->run_tasks(s->engine, average_task, &averaging, mvf_averaging_tasks(&s->config));
+    return MVF_OK;
 }
 
 /* For engines without threads of their own. */
@@ -571,9 +644,10 @@ static void run_in_turn(mvf_engine *engine,
 static mvf_status smooth_paths(mvf_searcher *s, const submission *entry)
 {
     size_t n_blocks = (size_t)s->config.cols * (size_t)s->config.rows;
-    mvf_plane current = view_slot(s, entry->slots[0]);
+    mvf_plane current, reference;
+    MVF_TRY(view_slot(s, entry->slots[0], &current));
     for (size_t i = 0; i < entry->n_references; i++) {
-        mvf_plane reference = view_slot(s, entry->slots[1 + i]);
+        MVF_TRY(view_slot(s, entry->slots[1 + i], &reference));
         mvf_path_input input = {.config = &s->config,
                                 .level = s->options.cpu_level,
                                 .current = &current,
@@ -601,17 +675,20 @@ static mvf_status assemble(mvf_searcher *s, submission *entry)
     for (size_t i = 0; i < entry->n_references; i++)
         assembly.is_identical &= entry->jobs[i].is_identical;
     mvf_choice *choices = NULL;
+    mvf_status status = MVF_OK;
     if (s->config.merge != MVF_MERGE_NONE && entry->n_references) {
         choices = mvf_alloc_array(s->config.n_matches, sizeof *choices);
         if (!choices)
             return MVF_ERROR_MEMORY;
         mvf_merge_references(&assembly, choices);
         if (s->config.merge == MVF_MERGE_AVERAGE)
-            average(s, entry, &assembly, choices);
+            status = average(s, entry, &assembly, choices);
         assembly.choices = choices;
     }
-    mvf_assemble_field(&assembly);
+    if (status == MVF_OK)
+        mvf_assemble_field(&assembly);
     free(choices);
+    MVF_TRY(status);
     return s->config.smooth == MVF_SMOOTH_MEDIAN ? mvf_field_smooth(entry->field) : MVF_OK;
 }
 

@@ -227,16 +227,22 @@ static void test_bad_pictures(void **state)
     unit_plane *plane = make_plane(0, 0);
     options.logger = unit_logger(&messages);
     mvf_searcher *searcher = open_searcher(&options);
-    mvf_picture good = plane->picture, bad[5];
+    mvf_picture good = plane->picture, bad[9];
     (void)state;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 9; i++)
         bad[i] = good;
     bad[0].data = NULL;
     bad[1].stride_bytes = W - 1;
     bad[2].stride_bytes = 1 - W;
     bad[3].stride_bytes = 0;
     bad[4].memory = (mvf_memory)7;
-    for (int i = 0; i < 5; i++) {
+    /* Bytes have no other place for their values, host memory no stream, a device no way back. */
+    bad[5].shift_bits = 1;
+    bad[6].shift_bits = -1;
+    bad[7].stream = plane;
+    bad[8].memory = MVF_MEMORY_CUDA;
+    bad[8].stride_bytes = -good.stride_bytes;
+    for (int i = 0; i < 9; i++) {
         messages.count = 0;
         assert_int_equal(mvf_searcher_submit(searcher, &bad[i], &good, 1, NULL),
                          MVF_ERROR_ARGUMENT);
@@ -256,10 +262,11 @@ static void test_bad_pictures(void **state)
     assert_int_equal(mvf_searcher_submit(searcher, &good, &good, MVF_MAX_REFERENCES + 1, NULL),
                      MVF_ERROR_ARGUMENT);
     unit_assert_message(&messages, "at most 16");
-    /* Device memory is not the CPU engine's. */
+    /* Device memory that the CPU engine cannot copy: there is no such device. */
     bad[0] = good;
     bad[0].frame = 5;
     bad[0].memory = MVF_MEMORY_CUDA;
+    assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
     messages.count = 0;
     assert_int_equal(mvf_searcher_submit(searcher, &good, &bad[0], 1, NULL), MVF_ERROR_UNSUPPORTED);
     unit_assert_message(&messages, "CUDA");
@@ -302,6 +309,57 @@ static void test_bad_words(void **state)
     messages.count = 0;
     assert_int_equal(mvf_searcher_submit(searcher, &good, &bad[0], 1, NULL), MVF_ERROR_ARGUMENT);
     unit_assert_message(&messages, "stride");
+    mvf_searcher_close(&searcher);
+}
+
+/* Values in the high bits of words, above noise, are the same samples. */
+static void test_shifted_words(void **state)
+{
+    static uint16_t low[2][H * STRIDE], high[2][H * STRIDE];
+    mvf_options options = cpu_options();
+    mvf_searcher *searcher;
+    mvf_picture pictures[2][2];
+    mvf_field *fields[2];
+    (void)state;
+    for (int i = 0; i < H * STRIDE; i++)
+        for (int n = 0; n < 2; n++) {
+            uint32_t noise = (uint32_t)(i + 3 * n) * 2654435761u;
+            low[n][i] = (uint16_t)(noise >> 22);
+            high[n][i] = (uint16_t)(low[n][i] << 6 | (noise & 63));
+        }
+    for (int n = 0; n < 2; n++)
+        for (int shifted = 0; shifted < 2; shifted++) {
+            mvf_picture *picture = &pictures[shifted][n];
+            mvf_picture_init(picture);
+            picture->data = shifted ? high[n] : low[n];
+            picture->stride_bytes = 2 * STRIDE;
+            picture->shift_bits = shifted ? 6 : 0;
+        }
+    assert_int_equal(mvf_searcher_open(&searcher, &options, W, H, 10), MVF_OK);
+    for (int shifted = 0; shifted < 2; shifted++) {
+        assert_int_equal(
+            mvf_searcher_submit(searcher, &pictures[shifted][1], &pictures[shifted][0], 1, NULL),
+            MVF_OK);
+        fields[shifted] = receive(searcher);
+    }
+    assert_int_equal(fields[0]->n_blocks, fields[1]->n_blocks);
+    assert_memory_equal(fields[0]->blocks, fields[1]->blocks,
+                        fields[0]->n_blocks * sizeof *fields[0]->blocks);
+    /* Its prediction reads them so too, and its quality. */
+    mvf_prediction prediction[2] = {{0}, {0}};
+    static uint16_t predicted[2][H * STRIDE];
+    for (int shifted = 0; shifted < 2; shifted++) {
+        assert_int_equal(mvf_field_predict(fields[0], &pictures[shifted][0], MVF_INTERPOLATION_H264,
+                                           predicted[shifted], 2 * STRIDE),
+                         MVF_OK);
+        assert_int_equal(mvf_field_measure_prediction(fields[0], -1, &pictures[shifted][1],
+                                                      &pictures[shifted][0], &prediction[shifted]),
+                         MVF_OK);
+    }
+    mvf_field_free(&fields[0]);
+    mvf_field_free(&fields[1]);
+    assert_memory_equal(predicted[0], predicted[1], sizeof predicted[0]);
+    assert_true(prediction[0].squared_error == prediction[1].squared_error);
     mvf_searcher_close(&searcher);
 }
 
@@ -646,23 +704,15 @@ static void test_sad_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_good_options),
-        cmocka_unit_test(test_bad_geometry),
-        cmocka_unit_test(test_struct_size),
-        cmocka_unit_test(test_bad_pictures),
-        cmocka_unit_test(test_bad_words),
-        cmocka_unit_test(test_negative_stride),
-        cmocka_unit_test(test_one_row),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_flush),
-        cmocka_unit_test(test_field),
-        cmocka_unit_test(test_range_edge),
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_no_references),
-        cmocka_unit_test(test_direction_by_time),
-        cmocka_unit_test(test_duplicate),
-        cmocka_unit_test(test_indices),
+        cmocka_unit_test(test_bad_options),   cmocka_unit_test(test_good_options),
+        cmocka_unit_test(test_bad_geometry),  cmocka_unit_test(test_struct_size),
+        cmocka_unit_test(test_bad_pictures),  cmocka_unit_test(test_bad_words),
+        cmocka_unit_test(test_shifted_words), cmocka_unit_test(test_negative_stride),
+        cmocka_unit_test(test_one_row),       cmocka_unit_test(test_order),
+        cmocka_unit_test(test_flush),         cmocka_unit_test(test_field),
+        cmocka_unit_test(test_range_edge),    cmocka_unit_test(test_references),
+        cmocka_unit_test(test_no_references), cmocka_unit_test(test_direction_by_time),
+        cmocka_unit_test(test_duplicate),     cmocka_unit_test(test_indices),
         cmocka_unit_test(test_sad_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
