@@ -91,7 +91,7 @@ endif
 pkgconfig_DATA += src/mvfield.pc
 
 if HAVE_FFMPEG
-mvfieldinclude_HEADERS += src/mvfield/video.h
+mvfieldinclude_HEADERS += src/mvfield/section.h src/mvfield/video.h
 # The whole of libmvfield-video with its internal symbols, for the tests.
 noinst_LTLIBRARIES += src/libmvf_video_internal.la
 src_libmvf_video_internal_la_SOURCES = \
@@ -101,7 +101,7 @@ src_libmvf_video_internal_la_SOURCES = \
 	src/video/ffmpeg.c src/video/frame.c \
 	src/video/input.c src/video/internal.h src/video/key_packet.c src/video/luma.c src/video/open.c \
 	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c src/video/patience.c \
-	src/video/scale.c src/video/seek.c src/video/source.c src/video/subtitles.c \
+	src/video/scale.c src/video/section.c src/video/section_reader.c src/video/seek.c src/video/source.c src/video/subtitles.c \
 	src/video/timeline.c src/video/write.h
 src_libmvf_video_internal_la_SOURCES += \
 	src/overlay/areas.c src/overlay/areas.h src/overlay/blend.h src/overlay/cells.c \

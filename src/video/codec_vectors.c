@@ -17,7 +17,7 @@ static const enum AVCodecID exporters[] = {
 };
 #define N_EXPORTERS (sizeof exporters / sizeof exporters[0])
 
-static int is_exporter(enum AVCodecID codec)
+int mvf_codec_exports_vectors(enum AVCodecID codec)
 {
     for (size_t i = 0; i < N_EXPORTERS; i++)
         if (exporters[i] == codec)
@@ -45,7 +45,8 @@ mvf_status mvf_codec_vectors_watch(mvf_source *source, const AVFrame *frame)
     source->has_vectors |=
         frame && av_frame_get_side_data(frame, AV_FRAME_DATA_MOTION_VECTORS) != NULL;
     int waited = !frame || source->report.frames >= PATIENCE_FRAMES;
-    return source->has_vectors || !waited || is_exporter(source->stream->codecpar->codec_id)
+    return source->has_vectors || !waited ||
+                   mvf_codec_exports_vectors(source->stream->codecpar->codec_id)
                ? MVF_OK
                : refuse_codec(source);
 }

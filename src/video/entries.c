@@ -33,6 +33,7 @@ static int add_time(mvf_entries *entries, int64_t pts)
         return AVERROR(ENOMEM);
     entries->times = times;
     entries->times[entries->n_times++] = pts;
+    entries->n_frames++;
     return 0;
 }
 
@@ -92,7 +93,7 @@ static int add_numbered(mvf_entries *entries, const AVPacket *packet)
         error = settle(entries);
         entries->has_pending = !error && !entries->obstacle;
         entries->pending = (mvf_entry){.packet = entries->n_packets,
-                                       .frame = (int64_t)entries->n_times,
+                                       .frame = entries->n_frames,
                                        .pts = packet->pts,
                                        .dts = packet->dts,
                                        .pos = packet->pos,
@@ -169,6 +170,11 @@ int64_t *mvf_entries_times(const mvf_entries *entries, const mvf_entry *entry, s
         }
     *n = n_sorted;
     return times;
+}
+
+void mvf_entries_forget(mvf_entries *entries)
+{
+    entries->n = entries->n_times = 0;
 }
 
 void mvf_entries_free(mvf_entries *entries)

@@ -50,8 +50,8 @@ typedef struct mvf_entries {
     /* The times of the frames that are shown, in the order of their packets. */
     int64_t *times;
     size_t n_times, times_capacity;
-    /* Of the packets so far. */
-    int64_t n_packets;
+    /* Of the packets so far, and of the frames that are shown. */
+    int64_t n_packets, n_frames;
     /* Why there is no further entry, or none at all; NULL. */
     const char *obstacle;
     /* The last entry, as long as it is not known which frames are shown before it. */
@@ -82,6 +82,9 @@ size_t mvf_entries_nearest(const mvf_entries *entries, int64_t packet);
 /* The times of the frames from the entry's on, in order; the caller frees them. NULL where two are
  * equal or memory runs out. */
 int64_t *mvf_entries_times(const mvf_entries *entries, const mvf_entry *entry, size_t *n);
+
+/* Lets go of the entries and times so far, which cannot be asked for any more; numbers go on. */
+void mvf_entries_forget(mvf_entries *entries);
 
 void mvf_entries_free(mvf_entries *entries);
 

@@ -16,6 +16,7 @@
 #include <libswscale/swscale.h>
 
 #include "base/error.h"
+#include "mvfield/section.h"
 #include "mvfield/video.h"
 #include "video/entries.h"
 
@@ -170,6 +171,53 @@ int mvf_packet_queue_push(mvf_packet_queue *queue, AVPacket *packet);
 /* The oldest packet, which the caller frees, or NULL. */
 AVPacket *mvf_packet_queue_pop(mvf_packet_queue *queue);
 
+/* section.c: a source cut into sections. */
+
+typedef struct mvf_section_packet {
+    AVPacket *av;
+    /* Whether a frame comes out of it that is shown; -1 where that cannot be told. */
+    int counts;
+} mvf_section_packet;
+
+struct mvf_section {
+    mvf_section_info info;
+    /* How many frames of the next section it has as well. */
+    int32_t n_beyond;
+    mvf_section_packet *packets;
+    size_t n;
+    /* Frames shown before this time are not its own; how many of its packets hold such ones. */
+    int64_t pts;
+    int64_t n_leading;
+    /* It ends with the input; it reads on from the source after its packets; and has done so. */
+    int is_last, reads_on, has_read_on;
+};
+
+/* Where the cutting of a source has come to. */
+typedef struct mvf_sections {
+    pthread_mutex_t mutex;
+    int has_begun, is_at_end;
+    /* What every further call returns. */
+    mvf_status ended;
+    mvf_entries entries;
+    /* Packets from the next section's first on, and where it begins. */
+    mvf_section_packet *ahead;
+    size_t n_ahead, capacity;
+    int64_t n_bytes;
+    mvf_entry start;
+    /* Whether the input ended too early: of matter once its last frame is read. */
+    int is_truncated;
+} mvf_sections;
+
+int mvf_sections_init(mvf_sections *sections);
+void mvf_sections_destroy(mvf_sections *sections);
+
+/* The next packet after those of the section that reads on, owned by the caller; 0, AVERROR_EOF or
+ * another error. */
+int mvf_sections_read(mvf_source *source, mvf_section_packet *packet);
+
+/* A frame of that number was read; at the end of the last section, MVF_NO_FRAME. */
+void mvf_sections_note(mvf_source *source, int64_t frame);
+
 /* source.c */
 
 struct mvf_source {
@@ -201,6 +249,8 @@ struct mvf_source {
     mvf_entries entries;
     size_t next_entry;
     int64_t clean_until;
+    /* What mvf_source_next_section() cuts. */
+    mvf_sections sections;
     /* Packets of the stream, runs of failed reads, and failed reads in a row. */
     int64_t n_packets, n_read_errors;
     /* Whether the container marked one of them as damaged. */
@@ -225,6 +275,9 @@ void mvf_source_start_waiting(mvf_source *source);
 
 /* codec_vectors.c */
 
+/* Whether the decoder is known to export vectors. */
+int mvf_codec_exports_vectors(enum AVCodecID codec);
+
 /* Looks at a frame as it is taken, or at the end (NULL): MVF_ERROR_UNSUPPORTED, with a message,
  * once it is clear that vectors were asked for and the decoder exports none. */
 mvf_status mvf_codec_vectors_watch(mvf_source *source, const AVFrame *frame);
@@ -232,16 +285,28 @@ mvf_status mvf_codec_vectors_watch(mvf_source *source, const AVFrame *frame);
 /* Back to the start, as if nothing had been read. */
 mvf_status mvf_source_restart(mvf_source *source);
 
+/* Makes a frame, with the next number, of source->received. */
+mvf_status mvf_source_take_frame(mvf_source *source, mvf_frame **frame);
+
 /* Forgets what was counted; the next packet is number `n_packets`. */
 void mvf_source_reset(mvf_source *source, int64_t n_packets);
 
 /* seek.c */
+
+/* Whether it is a file that can be read twice, and nothing of it has been used. */
+int mvf_source_can_read_twice(const mvf_source *source);
+
+/* Why decoding can begin only at the start, or NULL. */
+const char *mvf_source_find_obstacle(const mvf_source *source);
 
 /* Looks at a frame as it is taken, or at the end (NULL): MVF_ERROR_DATA, with a message, once the
  * part of the input that is read does not have the frames that its packets promise. */
 mvf_status mvf_source_check_part(mvf_source *source, const AVFrame *frame);
 
 /* open.c */
+
+/* Whether the options refuse frames of that size. */
+int mvf_source_is_too_large(const mvf_source *source, int64_t width, int64_t height);
 
 /* MVF_ERROR_UNSUPPORTED, with a message, where the container's size is too large. */
 mvf_status mvf_source_check_size(const mvf_source *source);
@@ -251,6 +316,9 @@ mvf_status mvf_source_fail_timeout(const mvf_source *source);
 
 mvf_status mvf_source_open_input(mvf_source *source, const char *url);
 mvf_status mvf_source_open_decoder(mvf_source *source);
+
+/* Only what decodes source->stream, which is chosen. */
+mvf_status mvf_source_open_codec(mvf_source *source);
 
 /* Opens the decoder anew, for one thread, before the first packet. */
 mvf_status mvf_source_reopen_decoder(mvf_source *source);

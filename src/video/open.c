@@ -372,11 +372,8 @@ static int open_codec(mvf_source *source, const AVCodec *decoder)
     return avcodec_open2(source->codec, decoder, NULL);
 }
 
-mvf_status mvf_source_open_decoder(mvf_source *source)
+mvf_status mvf_source_open_codec(mvf_source *source)
 {
-    MVF_TRY(choose_stream(source));
-    select_streams(source);
-    fill_info(source);
     const AVCodec *decoder = avcodec_find_decoder(source->stream->codecpar->codec_id);
     if (!decoder)
         return mvf_fail(&source->options.logger, MVF_ERROR_UNSUPPORTED,
@@ -390,6 +387,14 @@ mvf_status mvf_source_open_decoder(mvf_source *source)
                         "%s: the %s decoder cannot be opened: %s", source->name, decoder->name,
                         av_err2str(error));
     return MVF_OK;
+}
+
+mvf_status mvf_source_open_decoder(mvf_source *source)
+{
+    MVF_TRY(choose_stream(source));
+    select_streams(source);
+    fill_info(source);
+    return mvf_source_open_codec(source);
 }
 
 mvf_status mvf_source_reopen_decoder(mvf_source *source)

@@ -25,15 +25,13 @@ static int can_seek(const mvf_source *source)
     return source->input.owned && (source->format->pb->seekable & AVIO_SEEKABLE_NORMAL);
 }
 
-/* Whether it is a file that can be read twice, and nothing of it has been used. */
-static int can_read_twice(const mvf_source *source)
+int mvf_source_can_read_twice(const mvf_source *source)
 {
     return can_seek(source) && !source->options.keep_other_streams && !source->report.frames &&
            !source->n_packets;
 }
 
-/* Why decoding can begin only at the start, or NULL. */
-static const char *find_obstacle(const mvf_source *source)
+const char *mvf_source_find_obstacle(const mvf_source *source)
 {
     const AVCodecParameters *codec = source->stream->codecpar;
     /* For blocks that a B frame skips, FFmpeg leaves in the table of vectors what an earlier frame
@@ -49,7 +47,7 @@ static int list_entries(mvf_source *source, int64_t frame, mvf_entries *entries)
     AVPacket *packet = source->decoder.packet;
     mvf_logger logger = source->options.logger;
     int error = 0;
-    mvf_entries_init(entries, source->stream->codecpar, find_obstacle(source));
+    mvf_entries_init(entries, source->stream->codecpar, mvf_source_find_obstacle(source));
     /* What there is to say of the packets is said when they are decoded. */
     source->options.logger = (mvf_logger){.callback = NULL};
     while (!error &&
@@ -163,7 +161,8 @@ mvf_status mvf_source_seek(mvf_source *source, int64_t frame, int64_t *next)
     int is_part = source->is_part, was_careful = source->is_careful, found = 0, error = 0;
     mvf_status status = MVF_OK;
     *next = source->report.frames;
-    if (!is_part && (frame < WORTH_SEEKING || !can_read_twice(source) || find_obstacle(source)))
+    if (!is_part && (frame < WORTH_SEEKING || !mvf_source_can_read_twice(source) ||
+                     mvf_source_find_obstacle(source)))
         return MVF_OK;
     if (!is_part)
         error = list_entries(source, frame, &listed);
@@ -275,7 +274,7 @@ mvf_status mvf_source_cut(mvf_source *source, int32_t index, int32_t count, mvf_
     if (count < 1 || index < 0 || index >= count)
         return mvf_fail(logger, MVF_ERROR_ARGUMENT, "shard %d/%d: must be from 0 to %d", index,
                         count, count - 1);
-    if (!can_read_twice(source))
+    if (!mvf_source_can_read_twice(source))
         return refuse_input(source);
     MVF_TRY(mvf_source_identify(source, shard->input));
     mvf_entries_free(&source->entries);

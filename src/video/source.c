@@ -179,6 +179,11 @@ mvf_status mvf_source_open(mvf_source **source, const char *url, const mvf_sourc
         free(opened);
         return MVF_ERROR_MEMORY;
     }
+    if (mvf_sections_init(&opened->sections)) {
+        mvf_packet_queue_destroy(&opened->others);
+        free(opened);
+        return MVF_ERROR_MEMORY;
+    }
     mvf_status status = open_source(opened, url);
     if (status != MVF_OK)
         mvf_source_close(&opened);
@@ -207,7 +212,7 @@ static int64_t count_frame(mvf_source *source, int damaged)
     return report->frames++;
 }
 
-static mvf_status take_frame(mvf_source *source, mvf_frame **frame)
+mvf_status mvf_source_take_frame(mvf_source *source, mvf_frame **frame)
 {
     AVFrame *av = source->received;
     int damaged = mvf_is_damaged(av);
@@ -226,7 +231,7 @@ static mvf_status take_frame(mvf_source *source, mvf_frame **frame)
     return MVF_OK;
 }
 
-static int is_too_large(const mvf_source *source, int64_t width, int64_t height)
+int mvf_source_is_too_large(const mvf_source *source, int64_t width, int64_t height)
 {
     return width > MVF_MAX_DIMENSION || height > MVF_MAX_DIMENSION ||
            width * height > source->options.max_pixels;
@@ -235,7 +240,7 @@ static int is_too_large(const mvf_source *source, int64_t width, int64_t height)
 mvf_status mvf_source_check_size(const mvf_source *source)
 {
     const mvf_source_info *info = &source->info;
-    if (!is_too_large(source, info->width, info->height))
+    if (!mvf_source_is_too_large(source, info->width, info->height))
         return MVF_OK;
     return mvf_fail(&source->options.logger, MVF_ERROR_UNSUPPORTED,
                     "%s: frames of %dx%d px are too large: at most %lld px (--max-pixels) and %d "
@@ -248,7 +253,8 @@ mvf_status mvf_source_check_size(const mvf_source *source)
 static mvf_status begin_again_carefully(mvf_source *source)
 {
     source->is_careful = 1;
-    source->n_frames_to_skip = source->report.frames;
+    /* It may have been on its way to a frame already. */
+    source->n_frames_to_skip += source->report.frames;
     source->n_others_to_skip = source->n_others;
     source->next_entry = 0;
     source->clean_until = 0;
@@ -259,7 +265,7 @@ static mvf_status begin_again_carefully(mvf_source *source)
 static int refuse_large(mvf_source *source)
 {
     const AVFrame *av = source->received;
-    if (!is_too_large(source, av->width, av->height))
+    if (!mvf_source_is_too_large(source, av->width, av->height))
         return 0;
     source->info.width = av->width;
     source->info.height = av->height;
@@ -327,7 +333,7 @@ mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame)
         return source->ended;
     source->ended = next_frame(source);
     if (source->ended == MVF_OK)
-        return take_frame(source, frame);
+        return mvf_source_take_frame(source, frame);
     av_frame_unref(source->received);
     if (source->ended == MVF_EOF)
         source->ended = end_stream(source);
@@ -379,6 +385,7 @@ void mvf_source_close(mvf_source **source)
     av_frame_free(&closed->received);
     av_buffer_unref(&closed->converter);
     mvf_entries_free(&closed->entries);
+    mvf_sections_destroy(&closed->sections);
     free(closed->url);
     free(closed->name);
     free(closed);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "video/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct mvf_section_reader {
+    mvf_source *source;
+    /* The decoder's side of a source: it has no input of its own. */
+    mvf_source view;
+    int32_t threads;
+    mvf_section *section;
+    size_t next_packet;
+    /* The times of the frames that are on their way, in order; nothing is known of them once
+     * `is_unknown`. */
+    int64_t *due;
+    size_t n_due, due_capacity;
+    int is_unknown;
+    /* A frame of the section itself has come. */
+    int has_begun;
+    mvf_status ended;
+};
+
+/* Takes in that a frame of this time is to come; 0 or AVERROR(ENOMEM). */
+static int expect_frame(mvf_section_reader *reader, const mvf_section_packet *packet)
+{
+    reader->is_unknown |= packet->counts < 0;
+    if (!packet->counts || packet->av->pts < reader->section->pts)
+        return 0;
+    int64_t *due =
+        mvf_grow_array(reader->due, &reader->due_capacity, reader->n_due + 1, sizeof *due);
+    if (!due)
+        return AVERROR(ENOMEM);
+    size_t at = reader->n_due++;
+    for (; at > 0 && due[at - 1] > packet->av->pts; at--)
+        due[at] = due[at - 1];
+    due[at] = packet->av->pts;
+    reader->due = due;
+    return 0;
+}
+
+static int read_packet(void *context, AVPacket *to)
+{
+    mvf_section_reader *reader = context;
+    mvf_section *section = reader->section;
+    mvf_section_packet packet = {.av = NULL};
+    int error = 0;
+    if (reader->next_packet < section->n) {
+        packet = section->packets[reader->next_packet++];
+        error = av_packet_ref(to, packet.av);
+    } else {
+        section->has_read_on = section->reads_on;
+        error = section->reads_on ? mvf_sections_read(reader->source, &packet) : AVERROR_EOF;
+        if (!error)
+            av_packet_move_ref(to, packet.av);
+        av_packet_free(&packet.av);
+        packet.av = to;
+    }
+    return error ? error : expect_frame(reader, &packet);
+}
+
+static int send_packet(void *context, const AVPacket *packet)
+{
+    mvf_section_reader *reader = context;
+    return reader->source->decoder.calls.send(&reader->view, packet);
+}
+
+static int receive_frame(void *context, AVFrame *frame)
+{
+    mvf_section_reader *reader = context;
+    return reader->source->decoder.calls.receive(&reader->view, frame);
+}
+
+/*
+ * What is shown before the section is decoded from references that are not there. With one thread
+ * errors in it do no harm to the rest; with more, where each is final, H.264 needs every reference
+ * to be marked.
+ */
+static int needs_care(const mvf_section_reader *reader)
+{
+    return reader->threads == 1 || reader->view.options.codec_vectors ||
+           (reader->section && reader->section->n_leading &&
+            reader->view.stream->codecpar->codec_id == AV_CODEC_ID_H264);
+}
+
+static mvf_status open_codec(mvf_section_reader *reader)
+{
+    avcodec_free_context(&reader->view.codec);
+    reader->view.is_careful = needs_care(reader);
+    return mvf_source_open_codec(&reader->view);
+}
+
+static mvf_status open_reader(mvf_section_reader *reader, const mvf_source_options *options)
+{
+    mvf_source *view = &reader->view, *source = reader->source;
+    view->options = source->options;
+    if (options)
+        memcpy(&view->options, options,
+               options->struct_size < sizeof *options ? options->struct_size : sizeof *options);
+    /* What the frames have to hold is the source's. */
+    view->options.codec_vectors = source->options.codec_vectors;
+    view->options.max_pixels = source->options.max_pixels;
+    reader->threads = view->options.threads;
+    view->info = source->info;
+    view->stream = source->stream;
+    view->name = mvf_strdup(source->name);
+    view->received = av_frame_alloc();
+    view->decoder = (mvf_decoder){.calls = {read_packet, send_packet, receive_frame},
+                                  .context = reader,
+                                  .packet = av_packet_alloc()};
+    view->converter = mvf_luma_converter_alloc(&view->options.logger);
+    if (!view->name || !view->received || !view->decoder.packet || !view->converter)
+        return MVF_ERROR_MEMORY;
+    return open_codec(reader);
+}
+
+mvf_status mvf_section_reader_open(mvf_section_reader **out, mvf_source *source,
+                                   const mvf_source_options *options)
+{
+    *out = NULL;
+    mvf_section_reader *reader = mvf_alloc_array(1, sizeof *reader);
+    if (!reader)
+        return MVF_ERROR_MEMORY;
+    reader->source = source;
+    reader->ended = MVF_EOF;
+    mvf_status status = open_reader(reader, options);
+    if (status != MVF_OK)
+        mvf_section_reader_close(&reader);
+    *out = reader;
+    return status;
+}
+
+mvf_status mvf_section_reader_start(mvf_section_reader *reader, mvf_section *section)
+{
+    mvf_source *view = &reader->view;
+    int was_careful = view->is_careful;
+    reader->section = section;
+    reader->n_due = reader->next_packet = 0;
+    reader->is_unknown = reader->has_begun = 0;
+    reader->ended = MVF_EOF;
+    if (section->has_read_on)
+        return MVF_ERROR_UNSUPPORTED;
+    mvf_source_reset(view, 0);
+    view->report.frames = section->info.first;
+    if (needs_care(reader) != was_careful)
+        MVF_TRY(open_codec(reader));
+    else
+        avcodec_flush_buffers(view->codec);
+    reader->ended = MVF_OK;
+    return MVF_OK;
+}
+
+/* Whether the frame that was decoded is the one that the packets promise, and whole. */
+static int is_promised(mvf_section_reader *reader)
+{
+    const mvf_source *view = &reader->view;
+    const AVFrame *av = view->received;
+    if (view->decoder.refused_packets > reader->section->n_leading || mvf_is_damaged(av) ||
+        mvf_source_is_too_large(view, av->width, av->height))
+        return 0;
+    if (reader->is_unknown)
+        return 1;
+    if (!reader->n_due || reader->due[0] != av->pts)
+        return 0;
+    memmove(reader->due, reader->due + 1, --reader->n_due * sizeof *reader->due);
+    return 1;
+}
+
+/* The decoder has no more frames. */
+static mvf_status end_section(mvf_section_reader *reader, int error)
+{
+    if (error != AVERROR_EOF)
+        return error == AVERROR(ENOMEM) || error == AVERROR_EXIT ? mvf_status_from_av(error)
+                                                                 : MVF_ERROR_DATA;
+    if (!reader->section->is_last || !reader->has_begun || (!reader->is_unknown && reader->n_due) ||
+        reader->view.decoder.refused_packets > reader->section->n_leading)
+        return MVF_ERROR_DATA;
+    mvf_sections_note(reader->source, MVF_NO_FRAME);
+    return MVF_EOF;
+}
+
+static mvf_status next_frame(mvf_section_reader *reader)
+{
+    const mvf_section *section = reader->section;
+    mvf_source *view = &reader->view;
+    if (!section->is_last && view->report.frames >= section->info.end + section->n_beyond)
+        return MVF_EOF;
+    for (;;) {
+        int error = mvf_decoder_next(&view->decoder, view->received);
+        if (error < 0)
+            return end_section(reader, error);
+        if (reader->has_begun || view->received->pts >= section->pts)
+            break;
+        av_frame_unref(view->received);
+    }
+    reader->has_begun = 1;
+    return is_promised(reader) ? MVF_OK : MVF_ERROR_DATA;
+}
+
+mvf_status mvf_section_reader_read(mvf_section_reader *reader, mvf_frame **frame)
+{
+    *frame = NULL;
+    MVF_TRY(reader->ended);
+    reader->ended = next_frame(reader);
+    if (reader->ended != MVF_OK) {
+        av_frame_unref(reader->view.received);
+        return reader->ended;
+    }
+    int64_t number = reader->view.report.frames;
+    MVF_TRY(reader->ended = mvf_source_take_frame(&reader->view, frame));
+    mvf_sections_note(reader->source, number);
+    return MVF_OK;
+}
+
+void mvf_section_reader_close(mvf_section_reader **slot)
+{
+    mvf_section_reader *reader = *slot;
+    if (!reader)
+        return;
+    mvf_source *view = &reader->view;
+    avcodec_free_context(&view->codec);
+    av_packet_free(&view->decoder.packet);
+    av_frame_free(&view->received);
+    av_buffer_unref(&view->converter);
+    free(view->name);
+    free(reader->due);
+    free(reader);
+    *slot = NULL;
+}
