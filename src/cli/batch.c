@@ -104,6 +104,9 @@ static int work(const crew *c, const batch_file *file)
     options.progress = PROGRESS_NEVER;
     options.whole_only = 1;
     options.search.threads = c->threads_per_job;
+    /* The other jobs keep the other devices and processors busy. */
+    options.n_decoders = options.n_decoders ? options.n_decoders : 1;
+    options.n_devices = options.all_devices = 0;
     if (c->n_devices)
         options.search.device = c->devices[file->slot % c->n_devices];
     message_print(MVF_LOG_DEBUG, "%s: job %d of %d, device %d, threads %d", file->input, file->slot,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "cli/message.h"
+#include "cli/workers.h"
 
 static mvf_status open_reader(cli_input *input, const cli_options *options)
 {
@@ -58,7 +59,7 @@ mvf_status input_run(cli_input *input, const cli_options *options, run_consumer 
                      void *opaque)
 {
     if (input->source)
-        return run_fields(input->source, options, consume, opaque);
+        return workers_run(input->source, options, consume, opaque);
     mvf_status status = read_fields(input, options, consume, opaque);
     progress_clear();
     return status;

@@ -20,8 +20,8 @@ typedef struct cli_input {
 /* Opens the input that the options name. Options that do nothing for it are usage errors. */
 mvf_status input_open(cli_input *input, const cli_options *options, int keep_other_streams);
 
-/* Hands the fields of the frames that the options ask for to `consume`; from an mvf file there is
- * no frame (NULL). MVF_ERROR_INTERRUPTED after a signal. */
+/* Hands the fields of the frames that the options ask for to `consume`, without the frames (NULL).
+ * MVF_ERROR_INTERRUPTED after a signal. */
 mvf_status input_run(cli_input *input, const cli_options *options, run_consumer consume,
                      void *opaque);
 

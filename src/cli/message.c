@@ -19,22 +19,27 @@ void message_set_level(mvf_log_level level)
     highest_level = level;
 }
 
-static void print_line(void *opaque, mvf_log_level level, const char *line)
+/* Names from anywhere are in the line, which neither break it nor speak to the terminal. */
+static void put_line(const char *prefix, const char *line)
 {
     char text[LINE_BYTES];
-    (void)opaque;
-    if (level > highest_level)
-        return;
-    if (level == MVF_LOG_ERROR)
-        is_explained = 1;
     snprintf(text, sizeof text, "%s", line);
-    /* Names from anywhere are in it, which neither break the line nor speak to the terminal. */
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
     /* One write for the line, so that lines of several threads do not mix. */
     progress_clear();
-    fprintf(stderr, "mvfield: %s%s\n", level == MVF_LOG_WARNING ? "warning: " : "", text);
+    fprintf(stderr, "mvfield: %s%s\n", prefix, text);
+}
+
+static void print_line(void *opaque, mvf_log_level level, const char *line)
+{
+    (void)opaque;
+    if (level > highest_level)
+        return;
+    if (level == MVF_LOG_ERROR)
+        is_explained = 1;
+    put_line(level == MVF_LOG_WARNING ? "warning: " : "", line);
 }
 
 mvf_logger message_logger(void)
@@ -54,6 +59,16 @@ void message_print(mvf_log_level level, const char *format, ...)
         if (iscntrl((unsigned char)*at))
             *at = '?';
     print_line(NULL, level, line);
+}
+
+void message_report(const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    put_line("", line);
 }
 
 void message_forget_errors(void)

@@ -26,6 +26,9 @@ mvf_logger message_logger(void);
 void message_print(mvf_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A line that was asked for, whatever the level. */
+void message_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Takes it that the errors said so far were survived. */
 void message_forget_errors(void);
 

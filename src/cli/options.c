@@ -18,6 +18,8 @@
 #define WRITES (COMMAND_EXTRACT | DRAWS)
 #define SEARCHES (WRITES | COMMAND_COMPARE | COMMAND_STATS)
 #define LOOKS_AT_INPUT (SEARCHES | COMMAND_INFO | COMMAND_BENCH)
+/* Those that can do without the frames. */
+#define BY_WORKERS (COMMAND_EXTRACT | COMMAND_STATS)
 #define SPEAKS (LOOKS_AT_INPUT | COMMAND_MERGE)
 
 /* Takes a value and returns NULL, or says what would be right. */
@@ -175,7 +177,11 @@ NUMBER_SETTER(set_device, int32_t, search.device, 0, 1023,
 static const char *set_devices(cli_options *options, const char *value)
 {
     static const char right[] = "CUDA device numbers from 0 on, with commas between them, at most "
-                                "64 (mvfield info lists them)";
+                                "64 (mvfield info lists them), or all";
+    options->all_devices = !strcmp(value, "all");
+    options->n_devices = 0;
+    if (options->all_devices)
+        return NULL;
     for (options->n_devices = 0; options->n_devices < MAX_DEVICES; value++) {
         char number[8];
         int64_t device;
@@ -313,6 +319,23 @@ static const char *set_cpu_level(cli_options *options, const char *value)
             return NULL;
         }
     return "c, sse2, ssse3, avx2 or avx512";
+}
+
+static const char *set_decoders(cli_options *options, const char *value)
+{
+    int64_t number = 0;
+    if (strcmp(value, "auto") && !parse_int64(value, 1, 64, &number))
+        return "auto, or from 1 to 64";
+    options->n_decoders = (int32_t)number;
+    return NULL;
+}
+
+static const char *set_verbose(cli_options *options, const char *value)
+{
+    (void)value;
+    options->verbose = 1;
+    message_set_level(MVF_LOG_DEBUG);
+    return NULL;
 }
 
 CHOICE_SETTER(set_progress, progress, "auto, always or never")
@@ -526,20 +549,25 @@ static const option_spec specs[] = {
     HEADING("Machine"),
     {"backend", "NAME", SEARCHES | COMMAND_BENCH, set_backend,
      "auto, cpu or cuda [auto: a GPU if there is one]"},
-    {"device", "N", (SEARCHES & ~COMMAND_EXTRACT) | COMMAND_BENCH, set_device,
+    {"device", "N", (SEARCHES & ~BY_WORKERS) | COMMAND_BENCH, set_device,
      "the CUDA device to use [0]"},
-    {"device", "N[,N...]", COMMAND_EXTRACT, set_devices,
-     "the CUDA device to use, or, with --list, all that take turns [0; with --list all]"},
+    {"device", "N[,N...]", BY_WORKERS, set_devices,
+     "the CUDA device to use, or several that share the work, or all [0; with --list all]"},
     {"jobs", "N", COMMAND_EXTRACT, set_jobs,
      "with --list: files at a time, 1 to 1024 [two a GPU, or one a processor]"},
     {"threads", "N", SEARCHES, set_threads, "CPU threads [one a processor]"},
     {"threads", "N", COMMAND_BENCH, set_threads,
      "CPU threads to measure beside one thread [one a processor]"},
+    {"decoders", "N", BY_WORKERS, set_decoders,
+     "decoders that read the file at once, each its own part between key frames, 1 to 64; auto: as "
+     "suits the file and the machine [auto]"},
     {"cpu-level", "NAME", SEARCHES | COMMAND_BENCH, set_cpu_level,
      "highest instruction set to use: c, sse2, ssse3, avx2, avx512 [the best]"},
     HEADING("Messages"),
     {"progress", "WHEN", SEARCHES | COMMAND_BENCH, set_progress,
      "auto, always or never [auto: on a terminal]"},
+    {"verbose", NULL, BY_WORKERS, set_verbose,
+     "say at the end where the time went: decoding, transfer, search, writing"},
     {"quiet", NULL, SPEAKS, set_quiet, "say nothing but errors"},
     {"log-level", "LEVEL", SPEAKS, set_log_level, "error, warning, info or debug [info]"},
 };
@@ -610,9 +638,9 @@ static parse_result usage_error(const char *format, ...)
 int options_describe(const cli_options *options, char *text, size_t size)
 {
     /* These say where to, and how fast. */
-    static const char *const idle[] = {"output",   "format",  "overwrite", "shard", "backend",
-                                       "device",   "threads", "cpu-level", "quiet", "log-level",
-                                       "progress", "jobs",    "timeout",   NULL};
+    static const char *const idle[] = {
+        "output", "format",    "overwrite", "shard", "backend", "device",   "threads", "cpu-level",
+        "quiet",  "log-level", "progress",  "jobs",  "timeout", "decoders", "verbose", NULL};
     int length = snprintf(text, size, "mvfield %s", mvf_version());
     for (int i = 0; i < N_SPECS; i++)
         if (options->given[i] && !is_one_of(specs[i].name, idle)) {
@@ -715,12 +743,13 @@ static parse_result check_encoder_options(const cli_options *options)
 
 const char *options_find_idle(const cli_options *options, idle_case which)
 {
-    static const char *const others[] = {"json",   "per-frame", "fail-above", "video",
-                                         "output", "format",    "compress",   "overwrite",
-                                         "start",  "frames",    "every",      "progress",
-                                         "quiet",  "log-level", "residual",   NULL};
-    static const char *const of_video[] = {"vectors", "stream", "threads", "timeout", "max-pixels",
-                                           "shard",   "list",   "null",    "jobs",    NULL};
+    static const char *const others[] = {
+        "json",     "per-frame", "fail-above", "video",   "output", "format",
+        "compress", "overwrite", "start",      "frames",  "every",  "progress",
+        "quiet",    "log-level", "residual",   "verbose", NULL};
+    static const char *const of_video[] = {"vectors",    "stream",   "threads", "timeout",
+                                           "max-pixels", "shard",    "list",    "null",
+                                           "jobs",       "decoders", NULL};
     for (int i = 0; i < N_SPECS; i++)
         if (options->given[i] && specs[i].commands & ~DRAWS && !is_one_of(specs[i].name, others) &&
             (which == IDLE_WITH_MVF || !is_one_of(specs[i].name, of_video)))
@@ -789,10 +818,7 @@ static parse_result check_list(const cli_options *options)
         if (!options->list && options_was_given(options, of_list[i]))
             return usage_error("--%s has no effect without --list", of_list[i]);
     if (!options->list)
-        return options->n_devices > 1
-                   ? usage_error("--device %s: only --list takes several",
-                                 options->values[find_option("device", 6, COMMAND_EXTRACT)])
-                   : PARSE_RUN;
+        return PARSE_RUN;
     if (options->input)
         return usage_error("%s: no input is taken beside --list", options->input);
     if (options->shard_count)

@@ -62,6 +62,7 @@ typedef struct cli_options {
     int names_end_in_nul;
     int32_t jobs;
     int32_t devices[MAX_DEVICES], n_devices;
+    int all_devices;
     mvf_options search;
     reference_choice reference;
     int64_t first_frame;
@@ -73,6 +74,8 @@ typedef struct cli_options {
     /* As in mvf_sink_options. */
     int32_t compression;
     int32_t stream;
+    /* How many decoders read the input at once; 0: as suits it. */
+    int32_t n_decoders;
     /* As in mvf_source_options. */
     int32_t timeout_ms;
     int64_t max_pixels;
@@ -84,6 +87,8 @@ typedef struct cli_options {
     /* Whether the motion of the whole frame is taken from the vectors. */
     int residual;
     progress_mode progress;
+    /* Whether it is said where the time went. */
+    int verbose;
     /* With info: list the presets. */
     int list_presets;
     /* Which options were given, by their place in the table. */

@@ -22,6 +22,9 @@ int32_t run_processor_count(void);
 void run_catch_signals(void);
 int run_interrupted(void *opaque);
 
+/* How the options have a video decoded. */
+void run_source_options(mvf_source_options *source_options, const cli_options *options);
+
 /* Opens the input that the options name. */
 mvf_status run_open_source(mvf_source **source, const cli_options *options, int keep_other_streams);
 
@@ -32,8 +35,21 @@ int64_t run_end(const cli_options *options);
 /* What is done to every field before it is handed on. */
 mvf_status run_finish_field(const cli_options *options, mvf_field *field);
 
-/* The fields of the frames that the options ask for: searched, or the codec's.
- * MVF_ERROR_INTERRUPTED after a signal. */
+/* 1 where a field needs the frame before, else 0. */
+int run_refers_back(const cli_options *options);
+
+/* Goes to the first frame that the one decoder of a run needs; *start is the number of the frame
+ * that comes next. */
+mvf_status run_seek(mvf_source *source, const cli_options *options, int64_t *start);
+
+/* mvf_source_read(), for a line. */
+mvf_status run_read(void *source, mvf_frame **frame);
+
+/* How many fields there may be, for the progress line. */
+int64_t run_expected_frames(const mvf_source *source, const cli_options *options);
+
+/* The fields of the frames that the options ask for, by one decoder, with their frames: searched,
+ * or the codec's. MVF_ERROR_INTERRUPTED after a signal. */
 mvf_status run_fields(mvf_source *source, const cli_options *options, run_consumer consume,
                       void *opaque);
 
