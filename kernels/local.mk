@@ -1,10 +1,12 @@
 # Each .cu becomes one C array that holds its fatbin: a single rule, because make would delete the
 # middle file of a chain. NVCCFLAGS is the user's.
-cuda_sources = kernels/hier_below.cu kernels/hier_pyramid.cu kernels/hier_top.cu kernels/partition.cu \
-	kernels/plane.cu kernels/refine.cu kernels/search.cu kernels/search_eliminate.cu \
-	kernels/search_exhaust.cu kernels/self_test.cu kernels/truemotion.cu kernels/truemotion_image.cu
-EXTRA_DIST += $(cuda_sources) kernels/instructions.h kernels/params.h kernels/rank.h kernels/sad.h \
-	kernels/search_full.h kernels/walk.h kernels/embed.sh
+cuda_sources = kernels/block_search.cu kernels/hier_below.cu kernels/hier_pyramid.cu \
+	kernels/hier_top.cu kernels/partition.cu kernels/plane.cu kernels/refine.cu \
+	kernels/search.cu kernels/search_eliminate.cu kernels/search_exhaust.cu \
+	kernels/self_test.cu kernels/truemotion.cu kernels/truemotion_image.cu
+EXTRA_DIST += $(cuda_sources) kernels/differences.h kernels/guides.h kernels/instructions.h \
+	kernels/params.h kernels/rank.h kernels/sad.h kernels/search_full.h kernels/walk.h \
+	kernels/embed.sh
 
 if HAVE_CUDA
 cuda_arrays = $(cuda_sources:.cu=.fatbin.c)

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "search/metric_rule.h"
+
 /* Pairs of planes that one launch can answer. */
 #define MVF_CUDA_BATCH 32
 /* The same of true motion. */
@@ -36,6 +38,7 @@
 #define MVF_HIER_TILE_BLOCKS 64
 /* Bytes that one thread copies, of which the origins of their windows are multiples. */
 #define MVF_HIER_COPY_BYTES 16
+#define MVF_BLOCK_SEARCH_THREADS 256
 
 /* Sums that one thread of the rate kernel keeps, each of its own. */
 #define MVF_RATE_CHAINS 16
@@ -83,7 +86,15 @@ static_assert(offsetof(mvf_pad_params, n_rows) == 48, "same layout in C and CUDA
 /* Sample (0, 0) of two padded planes, and where the answers go: mvf_match of search/engine.h. */
 typedef struct mvf_search_pair {
     uint64_t current, reference, matches;
+    /* Of each block of the grid, mvf_guide_vector: a predictor, and n_hints hints; 0: none. */
+    uint64_t predictors, hints;
+    int32_t n_hints, reserved;
 } mvf_search_pair;
+
+/* As mvf_vector of mvfield/field.h, in quarter samples. */
+typedef struct mvf_guide_vector {
+    int16_t x, y;
+} mvf_guide_vector;
 
 /*
  * The window of a block is searched panel by panel: `panel_groups` times four columns of candidates
@@ -102,11 +113,13 @@ typedef struct mvf_search_params {
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_search_params;
 
-static_assert(sizeof(mvf_search_pair) == 24, "same layout in C and CUDA");
+static_assert(sizeof(mvf_rate) == 16, "same layout in C and CUDA");
+static_assert(sizeof(mvf_guide_vector) == 4, "same layout in C and CUDA");
+static_assert(sizeof(mvf_search_pair) == 48, "same layout in C and CUDA");
 static_assert(offsetof(mvf_search_params, width) == 8, "same layout in C and CUDA");
 static_assert(offsetof(mvf_search_params, panel_groups) == 48, "same layout in C and CUDA");
 static_assert(offsetof(mvf_search_params, pairs) == 64, "same layout in C and CUDA");
-static_assert(sizeof(mvf_search_params) == 64 + 24 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+static_assert(sizeof(mvf_search_params) == 64 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 
 /* Metrics as the kernels number them. */
 #define MVF_CUDA_METRIC_SAD 0
@@ -116,19 +129,23 @@ static_assert(sizeof(mvf_search_params) == 64 + 24 * MVF_CUDA_BATCH, "same layou
 /* The refinement of one grid of blocks, whose matches begin at first_match. */
 typedef struct mvf_refine_params {
     int64_t stride_bytes;
+    /* Its table lies on the device. */
+    mvf_rate rate;
     int32_t width, height, bit_depth, sample_bytes;
     int32_t block_w, block_h, step_x, step_y, cols;
     int32_t first_match;
     /* Whether candidates must lie inside the frame; whether quarter samples follow half ones. */
     int32_t inside, quarter;
     int32_t metric;
-    uint32_t lambda_q4;
+    /* How many of these blocks one block of the grid holds each way, and its columns: where a
+     * block's predictor is. */
+    int32_t across, down, guide_cols;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_refine_params;
 
-static_assert(offsetof(mvf_refine_params, block_w) == 24, "same layout in C and CUDA");
-static_assert(offsetof(mvf_refine_params, pairs) == 64, "same layout in C and CUDA");
-static_assert(sizeof(mvf_refine_params) == 64 + 24 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+static_assert(offsetof(mvf_refine_params, block_w) == 40, "same layout in C and CUDA");
+static_assert(offsetof(mvf_refine_params, pairs) == 88, "same layout in C and CUDA");
+static_assert(sizeof(mvf_refine_params) == 88 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 
 /*
  * A search over square partitions. The window of a 16 x 16 is searched in panels of candidates,
@@ -137,24 +154,24 @@ static_assert(sizeof(mvf_refine_params) == 64 + 24 * MVF_CUDA_BATCH, "same layou
  */
 typedef struct mvf_partition_params {
     int64_t stride_bytes;
+    /* Its table lies on the device. */
+    mvf_rate rate;
     int32_t width, height;
     /* The largest square, and how many there are across. */
     int32_t block, cols;
     int32_t range_x, range_y;
     int32_t inside;
-    uint32_t lambda_q4;
     int32_t panel_cols, panel_rows;
     int32_t window_pitch, window_rows, copy_words;
-    int32_t reserved;
     /* Of the squares of 64, 32, 16 and 8: the first match (-1: not asked for), and how many there
      * are across the frame. */
     int32_t first_match[4], level_cols[4];
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_partition_params;
 
-static_assert(offsetof(mvf_partition_params, first_match) == 64, "same layout in C and CUDA");
-static_assert(offsetof(mvf_partition_params, pairs) == 96, "same layout in C and CUDA");
-static_assert(sizeof(mvf_partition_params) == 96 + 24 * MVF_CUDA_BATCH,
+static_assert(offsetof(mvf_partition_params, first_match) == 72, "same layout in C and CUDA");
+static_assert(offsetof(mvf_partition_params, pairs) == 104, "same layout in C and CUDA");
+static_assert(sizeof(mvf_partition_params) == 104 + 48 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
 
 /*
@@ -232,7 +249,7 @@ typedef struct mvf_hier_top_params {
 
 static_assert(offsetof(mvf_hier_top_params, bit_depth) == 96, "same layout in C and CUDA");
 static_assert(offsetof(mvf_hier_top_params, pairs) == 144, "same layout in C and CUDA");
-static_assert(sizeof(mvf_hier_top_params) == 144 + 24 * MVF_CUDA_BATCH,
+static_assert(sizeof(mvf_hier_top_params) == 144 + 48 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
 
 /* Another level of method hier. */
@@ -249,8 +266,48 @@ typedef struct mvf_hier_below_params {
 
 static_assert(offsetof(mvf_hier_below_params, above) == 80, "same layout in C and CUDA");
 static_assert(offsetof(mvf_hier_below_params, pairs) == 104, "same layout in C and CUDA");
-static_assert(sizeof(mvf_hier_below_params) == 104 + 24 * MVF_CUDA_BATCH,
+static_assert(sizeof(mvf_hier_below_params) == 104 + 48 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
+
+/* Grids of blocks in one search: squares of 64, 32, 16, 8 and 4, and the halves of all but the
+ * last. */
+#define MVF_BLOCK_LEVELS 13
+
+/* One grid of equal blocks. */
+typedef struct mvf_block_level {
+    int32_t w, h;
+    /* Its columns in the frame, and how many of them one block of the largest grid holds. */
+    int32_t cols, across, down;
+    /* Its first block among the matches of a job, and among the blocks of a largest one. */
+    int32_t first_match, first_node;
+} mvf_block_level;
+
+/*
+ * A search over all candidates, or round hints, of blocks of any size. With partitions `depth`
+ * tells how often the largest squares are split by four, and the levels are by falling size, each
+ * square that is split followed, with has_halves, by the upper and lower and the left and right
+ * halves.
+ */
+typedef struct mvf_block_params {
+    int64_t stride_bytes;
+    /* Its table lies on the device. */
+    mvf_rate rate;
+    int32_t width, height;
+    int32_t step_x, step_y, cols;
+    int32_t range_x, range_y;
+    int32_t inside, metric;
+    /* Half the side of the windows round hints, or -1: all candidates of the range. */
+    int32_t refine_range;
+    int32_t depth, has_halves;
+    int32_t n_levels, n_nodes;
+    mvf_block_level levels[MVF_BLOCK_LEVELS];
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+} mvf_block_params;
+
+static_assert(sizeof(mvf_block_level) == 28, "same layout in C and CUDA");
+static_assert(offsetof(mvf_block_params, levels) == 80, "same layout in C and CUDA");
+static_assert(offsetof(mvf_block_params, pairs) == 448, "same layout in C and CUDA");
+static_assert(sizeof(mvf_block_params) == 448 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 
 /* True motion. */
 
@@ -360,7 +417,7 @@ static_assert(offsetof(mvf_full_params, n_pairs) == 24, "same layout in C and CU
 static_assert(offsetof(mvf_full_params, inside) == 52, "same layout in C and CUDA");
 static_assert(offsetof(mvf_full_params, every_group) == 72, "same layout in C and CUDA");
 static_assert(offsetof(mvf_full_params, pairs) == 80, "same layout in C and CUDA");
-static_assert(sizeof(mvf_full_params) == 80 + 24 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+static_assert(sizeof(mvf_full_params) == 80 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 
 /* One axis. Both ends of a window are searched, so neighbours share a row or column of vectors. */
 static inline void mvf_full_windows(int32_t range, int32_t *origin, int32_t *n_windows)

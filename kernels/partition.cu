@@ -8,6 +8,7 @@
 // 16 add up in shared memory, candidate by candidate, to those of 32 x 32 and 64 x 64.
 //
 // SPDX-License-Identifier: BSD-2-Clause
+#include "guides.h"
 #include "instructions.h"
 #include "params.h"
 #include "rank.h"
@@ -44,21 +45,6 @@ template <typename Sample> struct layout {
     static const int32_t per_word = 4 / (int32_t)sizeof(Sample);
     static const int32_t row_words = BLOCK / per_word;
 };
-
-// The visible samples of the 16 x 16 at (x, y), the rest zero.
-template <typename Sample>
-static __device__ void load_current(const mvf_partition_params &p, const partition_unit &u,
-                                    uint64_t plane, int32_t x, int32_t y)
-{
-    const int32_t row_words = layout<Sample>::row_words;
-    for (int32_t i = threadIdx.x; i < BLOCK * row_words; i += MVF_PARTITION_THREADS) {
-        int32_t row = i / row_words, word = i % row_words;
-        const uint8_t *from = (const uint8_t *)plane + (y + row) * p.stride_bytes +
-                              (int64_t)x * (int64_t)sizeof(Sample) + 4 * word;
-        uint32_t mask = visible_mask(word, (p.width - x) * (int32_t)sizeof(Sample));
-        u.current[i] = y + row < p.height ? mask & load_unaligned(from) : 0;
-    }
-}
 
 // The reference under the candidates at hand. What would lie beyond the border does not matter.
 template <typename Sample>
@@ -142,10 +128,7 @@ static __device__ void keep_best(const mvf_partition_params &p, partition_best &
 // The best of the warp into shared memory; starts anew.
 static __device__ void hand_in(partition_shared &shared, int32_t node, partition_best &best)
 {
-    unsigned long long mine = (unsigned long long)best.j << 32 | best.key;
-#pragma unroll
-    for (int32_t distance = 16; distance; distance /= 2)
-        mine = min(mine, __shfl_xor_sync(ALL_LANES, mine, distance));
+    unsigned long long mine = warp_smallest(best.j, best.key);
     if (threadIdx.x % 32 == 0)
         atomicMin(&shared.best[node], mine);
     best = {NO_J, ALL_LANES};
@@ -164,6 +147,11 @@ static __device__ uint32_t add_to(uint32_t *sum, uint32_t value, bool is_first)
     return value;
 }
 
+static __device__ uint32_t rate_of(const mvf_partition_params &p, uint32_t bits)
+{
+    return (uint32_t)((uint64_t)p.rate.lambda_q4 * bits >> 4);
+}
+
 // One strip of candidates of the 16 x 16 number `part` of the 32 x 32 number `quarter`.
 template <typename Sample, bool Masked>
 static __device__ void search_strip(const mvf_partition_params &p, const partition_unit &u,
@@ -180,11 +168,8 @@ static __device__ void search_strip(const mvf_partition_params &p, const partiti
 #pragma unroll
     for (int32_t s = 0; s < STRIP; s++) {
         bool is_candidate = row + s < u.n_rows;
-        rate[s] = is_candidate
-                      ? (uint32_t)((uint64_t)p.lambda_q4 *
-                                       (u.bits_x[dx + p.range_x] + u.bits_y[dy + s + p.range_y]) >>
-                                   4)
-                      : NOT_HERE;
+        rate[s] = is_candidate ? rate_of(p, u.bits_x[dx + p.range_x] + u.bits_y[dy + s + p.range_y])
+                               : NOT_HERE;
     }
 #pragma unroll
     for (int32_t i = 0; i < 4; i++) {
@@ -238,7 +223,8 @@ static __device__ void search_block(const mvf_partition_params &p, const partiti
     int32_t col = quarter % 2 * 2 + part % 2, row = quarter / 2 * 2 + part / 2;
     int32_t x = u.x + BLOCK * col, y = u.y + BLOCK * row;
     bool is_whole = x + BLOCK <= p.width && y + BLOCK <= p.height;
-    load_current<Sample>(p, u, pair.current, x, y);
+    load_visible<Sample>(u.current, pair.current, p.stride_bytes, x, y, p.width, p.height, BLOCK,
+                         layout<Sample>::row_words, threadIdx.x, MVF_PARTITION_THREADS);
     load_window<Sample>(p, u, pair.reference, x, y);
     __syncthreads();
     int32_t n_strips = (u.n_rows + STRIP - 1) / STRIP;
@@ -271,11 +257,11 @@ static __device__ void search_panel(const mvf_partition_params &p, const partiti
     hand_in(shared, 0, best.of_64);
 }
 
-static __device__ void fill_bits(uint32_t *bits, int32_t range)
+static __device__ void fill_bits(const mvf_rate &rate, uint32_t *bits, int32_t range,
+                                 int32_t predictor)
 {
-    const mvf_rate rate = {0, 0, 0};
     for (int32_t i = threadIdx.x; i <= 2 * range; i += MVF_PARTITION_THREADS)
-        bits[i] = mvf_rule_bits(&rate, 4 * (i - range));
+        bits[i] = mvf_rule_bits(&rate, 4 * (i - range) - predictor);
 }
 
 // Writes the matches of the squares of one size; `first` is the first of its nodes.
@@ -295,7 +281,7 @@ static __device__ void store_level(const mvf_partition_params &p, const partitio
         uint32_t key = (uint32_t)best;
         int32_t dx = rank_x(key), dy = rank_y(key);
         uint32_t bits = u.bits_x[dx + p.range_x] + u.bits_y[dy + p.range_y];
-        uint32_t cost = (uint32_t)(best >> 32) - (uint32_t)((uint64_t)p.lambda_q4 * bits >> 4);
+        uint32_t cost = (uint32_t)(best >> 32) - rate_of(p, bits);
         int32_t index = p.first_match[level] + y / size * p.level_cols[level] + x / size;
         uint32_t vector = (uint32_t)(uint16_t)dx | (uint32_t)dy << 16;
         ((uint2 *)pair.matches)[index] = make_uint2(vector, cost);
@@ -316,8 +302,9 @@ template <typename Sample> static __device__ void search(const mvf_partition_par
     u.bits_y = u.bits_x + 2 * p.range_x + 1;
     u.sums_32 = u.bits_y + 2 * p.range_y + 1;
     u.sums_64 = u.sums_32 + p.panel_cols * p.panel_rows;
-    fill_bits(u.bits_x, p.range_x);
-    fill_bits(u.bits_y, p.range_y);
+    mvf_guide_vector predictor = predictor_of(pair, blockIdx.x);
+    fill_bits(p.rate, u.bits_x, p.range_x, predictor.x);
+    fill_bits(p.rate, u.bits_y, p.range_y, predictor.y);
     for (int32_t i = threadIdx.x; i < N_NODES; i += MVF_PARTITION_THREADS)
         shared.best[i] = ~0ull;
     __syncthreads();

@@ -34,6 +34,21 @@ static __device__ inline int32_t rank_x(uint32_t key)
     return key & 1 ? root : -root;
 }
 
+/* The smallest (J, key) of a warp's lanes, as J << 32 | key, in each of them. */
+static __device__ inline unsigned long long warp_smallest(uint32_t j, uint32_t key)
+{
+#if __CUDA_ARCH__ >= 800
+    uint32_t least = __reduce_min_sync(0xffffffffu, j);
+    key = __reduce_min_sync(0xffffffffu, j == least ? key : 0xffffffffu);
+    return (unsigned long long)least << 32 | key;
+#else
+    unsigned long long mine = (unsigned long long)j << 32 | key;
+    for (int32_t distance = 16; distance; distance /= 2)
+        mine = min(mine, __shfl_xor_sync(0xffffffffu, mine, distance));
+    return mine;
+#endif
+}
+
 /*
  * Entry i of the candidates lo..hi of one row or column, by rank: 0, -1, 1, -2, 2, ... and then
  * what is left on the longer side; or away from zero where that lies outside.
@@ -62,18 +77,8 @@ static __device__ inline bool is_better(int32_t cost, uint32_t key, const search
 
 static __device__ inline search_best warp_best(search_best best)
 {
-#if __CUDA_ARCH__ >= 800
-    int32_t cost = __reduce_min_sync(ALL_LANES, best.cost);
-    return {cost, __reduce_min_sync(ALL_LANES, best.cost == cost ? best.key : NO_KEY)};
-#else
-    for (int32_t distance = 16; distance; distance /= 2) {
-        int32_t cost = __shfl_xor_sync(ALL_LANES, best.cost, distance);
-        uint32_t key = __shfl_xor_sync(ALL_LANES, best.key, distance);
-        if (is_better(cost, key, best))
-            best = {cost, key};
-    }
-    return best;
-#endif
+    unsigned long long least = warp_smallest((uint32_t)best.cost, best.key);
+    return {(int32_t)(least >> 32), (uint32_t)least};
 }
 
 /* As mvf_match: two int16 and the cost. */

@@ -6,6 +6,8 @@
 // and transforms them there; all candidates of a step are tried at once and then compared in order.
 //
 // SPDX-License-Identifier: BSD-2-Clause
+#include "differences.h"
+#include "guides.h"
 #include "instructions.h"
 #include "params.h"
 #include "search/metric_rule.h"
@@ -186,33 +188,6 @@ static __device__ void subtract(int32_t (&d)[Tile * Tile], const refine_block &b
             d[i * Tile + j] = x + j < b.w && y + i < b.h ? c[i * b.pitch + j] - d[i * Tile + j] : 0;
 }
 
-template <int32_t Tile> static __device__ void transform(int32_t (&d)[Tile * Tile])
-{
-#pragma unroll
-    for (int32_t half = 1; half < Tile * Tile; half *= 2)
-#pragma unroll
-        for (int32_t i = 0; i < Tile * Tile; i++)
-            if (!(i & half)) {
-                int32_t a = d[i], b = d[i + half];
-                d[i] = a + b;
-                d[i + half] = a - b;
-            }
-}
-
-template <int32_t Tile>
-static __device__ uint32_t tile_cost(int32_t (&d)[Tile * Tile], int32_t metric)
-{
-    uint32_t sum = 0;
-    if (metric == MVF_CUDA_METRIC_SATD)
-        transform<Tile>(d);
-#pragma unroll
-    for (int32_t i = 0; i < Tile * Tile; i++)
-        sum += metric == MVF_CUDA_METRIC_SSD ? d[i] * d[i] : abs(d[i]);
-    if (metric != MVF_CUDA_METRIC_SATD)
-        return sum;
-    return Tile == 4 ? (sum + 1) >> 1 : (sum + 2) >> 2;
-}
-
 // Candidate i: 0 is the centre, 1 to 8 its neighbours in order.
 static __device__ int32_t candidate_x(int32_t i, int32_t distance)
 {
@@ -252,12 +227,12 @@ static __device__ void evaluate(const mvf_refine_params &params, const refine_bl
 static __device__ void choose(const mvf_refine_params &params, const refine_block &b,
                               refine_shared &shared, int32_t first, int32_t distance)
 {
-    const mvf_rate rate = {0, 0, params.lambda_q4};
     int32_t centre_x = shared.x, centre_y = shared.y;
     for (int32_t i = first; i < 9; i++) {
         int32_t vx = centre_x + candidate_x(i, distance), vy = centre_y + candidate_y(i, distance);
         int32_t x = 4 * b.match_x + vx, y = 4 * b.match_y + vy;
-        uint32_t j = shared.cost[i] + mvf_rule_rate(&rate, x - b.predictor_x, y - b.predictor_y);
+        uint32_t j =
+            shared.cost[i] + mvf_rule_rate(&params.rate, x - b.predictor_x, y - b.predictor_y);
         if (i && params.inside &&
             !mvf_rule_subpel_inside(x, y, b.x, b.y, b.w, b.h, params.width, params.height))
             continue;
@@ -284,16 +259,21 @@ static __device__ void take_step(const mvf_refine_params &params, const refine_b
     __syncthreads();
 }
 
-static __device__ refine_block locate(const mvf_refine_params &params, const refine_match &match)
+static __device__ refine_block locate(const mvf_refine_params &params, const mvf_search_pair &pair,
+                                      const refine_match &match)
 {
     refine_block b;
-    b.x = blockIdx.x % params.cols * params.step_x;
-    b.y = blockIdx.x / params.cols * params.step_y;
+    int32_t col = blockIdx.x % params.cols, row = blockIdx.x / params.cols;
+    mvf_guide_vector predictor =
+        predictor_of(pair, row / params.down * params.guide_cols + col / params.across);
+    b.x = col * params.step_x;
+    b.y = row * params.step_y;
     b.w = mvf_rule_visible(b.x, params.block_w, params.width);
     b.h = mvf_rule_visible(b.y, params.block_h, params.height);
     b.match_x = match.x;
     b.match_y = match.y;
-    b.predictor_x = b.predictor_y = 0;
+    b.predictor_x = predictor.x;
+    b.predictor_y = predictor.y;
     b.pitch = params.block_w;
     b.patch_pitch = params.block_w + 2 * MARGIN;
     b.half_pitch = params.block_w + 2;
@@ -307,7 +287,7 @@ static __device__ void refine(const mvf_refine_params &params)
     __shared__ refine_shared shared;
     const mvf_search_pair &pair = params.pairs[blockIdx.y];
     refine_match *match = (refine_match *)pair.matches + params.first_match + blockIdx.x;
-    refine_block b = locate(params, *match);
+    refine_block b = locate(params, pair, *match);
     uint16_t *current = refine_samples;
     uint16_t *patch = current + params.block_w * params.block_h;
     uint16_t *halves = patch + b.patch_pitch * (params.block_h + 2 * MARGIN);

@@ -51,6 +51,23 @@ static __device__ inline uint32_t visible_mask(int32_t i, int32_t n_bytes)
     return n >= 4 ? 0xffffffffu : n <= 0 ? 0 : (1u << 8 * n) - 1;
 }
 
+/* The visible samples of n_rows rows of row_words words from (x, y) on, in frames of width x
+ * height; the rest zero. By n_threads threads, of which this one is `thread`. */
+template <typename Sample>
+static __device__ inline void load_visible(uint32_t *to, uint64_t plane, int64_t stride_bytes,
+                                           int32_t x, int32_t y, int32_t width, int32_t height,
+                                           int32_t n_rows, int32_t row_words, int32_t thread,
+                                           int32_t n_threads)
+{
+    for (int32_t i = thread; i < n_rows * row_words; i += n_threads) {
+        int32_t row = i / row_words, word = i % row_words;
+        const uint8_t *from = (const uint8_t *)plane + (y + row) * stride_bytes +
+                              (int64_t)x * (int64_t)sizeof(Sample) + 4 * word;
+        uint32_t mask = visible_mask(word, (width - x) * (int32_t)sizeof(Sample));
+        to[i] = y + row < height ? mask & load_unaligned(from) : 0;
+    }
+}
+
 /* Words of the block, aligned to as many bytes as they take. */
 template <int32_t Words>
 static __device__ inline void load_words(uint32_t (&words)[Words], const uint32_t *from)

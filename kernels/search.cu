@@ -131,19 +131,6 @@ static __device__ search_best scan_panel(int32_t &shared_limit, const search_blo
     return best;
 }
 
-// The visible samples of the block, the rest of its words zero.
-template <typename Sample, int32_t Team>
-static __device__ void load_current(uint32_t *to, const search_block &block, const uint8_t *plane,
-                                    int64_t stride_bytes, int32_t row_words)
-{
-    const uint8_t *from = plane + block.y * stride_bytes + block.x * (int64_t)sizeof(Sample);
-    for (int32_t i = team_thread<Team>(); i < block.h * row_words; i += Team) {
-        int32_t row = i / row_words, word = i % row_words;
-        uint32_t mask = visible_mask(word, block.w * (int32_t)sizeof(Sample));
-        to[i] = mask & load_unaligned(from + row * stride_bytes + 4 * word);
-    }
-}
-
 // Copies without waiting for each word where the architecture can; wait_window() waits for all.
 template <typename Sample, int32_t Team>
 static __device__ void load_window(uint32_t *to, const search_block &block,
@@ -228,8 +215,8 @@ static __device__ void search(const mvf_search_params &p)
     panel.window = window;
     if (team_thread<Team>() == 0)
         shared.limit = NO_COST;
-    load_current<Sample, Team>(current, block, (const uint8_t *)pair.current, p.stride_bytes,
-                               panel.row_words);
+    load_visible<Sample>(current, pair.current, p.stride_bytes, block.x, block.y, p.width, p.height,
+                         block.h, panel.row_words, team_thread<Team>(), Team);
 
     search_best best = {NO_COST, NO_KEY};
     int32_t n_groups = (block.window.x_max - block.first_x) / GROUP + 1;

@@ -409,17 +409,22 @@ static void check_tree(check_run *run, encoder_case *c, const mvf_field *all)
     free(t.leaves);
 }
 
+static void random_partitions(check_run *run, encoder_case *c)
+{
+    c->options.block_h = c->options.block_w;
+    c->options.partitions = (mvf_partitions)(1 + pick(run, 2));
+    c->options.partition_min = c->options.block_w >> pick(run, 5);
+    if (c->options.partition_min < 4)
+        c->options.partition_min = 4;
+    c->options.partition_output = MVF_PARTITION_ALL;
+    c->options.leaf_cost = pick(run, 3) ? (uint32_t)pick(run, 2000) : 0;
+}
+
 void check_partitions(check_run *run)
 {
     for (int i = 0; i < 40; i++) {
         encoder_case c = random_case(run);
-        c.options.block_h = c.options.block_w;
-        c.options.partitions = (mvf_partitions)(1 + pick(run, 2));
-        c.options.partition_min = c.options.block_w >> pick(run, 5);
-        if (c.options.partition_min < 4)
-            c.options.partition_min = 4;
-        c.options.partition_output = MVF_PARTITION_ALL;
-        c.options.leaf_cost = pick(run, 3) ? (uint32_t)pick(run, 2000) : 0;
+        random_partitions(run, &c);
         c.options.metric = (mvf_metric)pick(run, 4);
         if (pick(run, 2))
             random_rate(run, &c);
@@ -435,63 +440,6 @@ void check_partitions(check_run *run)
             check_tree(run, &c, all);
         mvf_field_free(&all);
         close_case(&c);
-    }
-}
-
-/* The CUDA engine against plain C, which the oracle checks. */
-static void compare_cuda(check_run *run, encoder_case *c)
-{
-    char what[512];
-    mvf_field *expected, *field;
-    open_case(run, c);
-    c->options.cpu_level = MVF_CPU_BEST;
-    c->options.backend = MVF_BACKEND_CPU;
-    int ok = run_search(c, &expected) == MVF_OK;
-    c->options.backend = MVF_BACKEND_CUDA;
-    ok = run_search(c, &field) == MVF_OK && ok && same_blocks(expected, field);
-    describe(what, sizeof what, c, "cuda");
-    check_result(run, ok, what);
-    mvf_field_free(&expected);
-    mvf_field_free(&field);
-    close_case(c);
-}
-
-static void random_cuda_partitions(check_run *run, encoder_case *c)
-{
-    c->options.block_w = c->options.block_h = 16 << pick(run, 3);
-    c->options.partitions = MVF_PARTITIONS_SQUARE;
-    c->options.partition_min = pick(run, 3) ? 8 : 16;
-    c->options.partition_output = MVF_PARTITION_ALL;
-    c->options.lambda_q4 = (uint32_t)pick(run, 3) * 45;
-}
-
-void check_cuda_encoder(check_run *run)
-{
-    for (int i = 0; i < (run->small ? 200 : 400); i++) {
-        encoder_case c = random_case(run);
-        c.options.range_x = pick(run, 20);
-        c.options.range_y = pick(run, 20);
-        if (i % 2)
-            random_cuda_partitions(run, &c);
-        if (i % 2 == 0 || pick(run, 3) == 0)
-            random_subpel(run, &c);
-        if (c.options.refine_metric == MVF_METRIC_SSD)
-            c.bit_depth = 8;
-        compare_cuda(run, &c);
-    }
-    for (int i = 0; i < 6 && !run->small; i++) {
-        encoder_case c = random_case(run);
-        c.width = 1919 - 64 * i;
-        c.height = 1079 + i;
-        c.options.block_w = c.options.block_h = 16;
-        c.options.range_x = 33;
-        c.options.range_y = i == 5 ? 70 : 32;
-        if (i % 2)
-            random_cuda_partitions(run, &c);
-        random_subpel(run, &c);
-        c.options.refine_metric = MVF_METRIC_SATD;
-        c.options.threads = 0;
-        compare_cuda(run, &c);
     }
 }
 
@@ -575,33 +523,207 @@ static void check_merge(check_run *run, merge_case *m, const mvf_field *apart, m
     mvf_field_free(&field);
 }
 
+static merge_case open_merge(check_run *run)
+{
+    merge_case m = {.c = random_case(run)};
+    m.c.options.lambda_q4 = (uint32_t)pick(run, 2) * 30;
+    m.c.options.metric = pick(run, 2) ? MVF_METRIC_SAD : MVF_METRIC_SATD;
+    if (pick(run, 2))
+        random_subpel(run, &m.c);
+    if (m.c.options.refine_metric == MVF_METRIC_SSD)
+        m.c.bit_depth = 8;
+    if (m.c.options.block_w == m.c.options.block_h && pick(run, 2)) {
+        m.c.options.partitions = MVF_PARTITIONS_RECT;
+        m.c.options.partition_min = m.c.options.block_w;
+    }
+    m.c.options.partition_output = MVF_PARTITION_ALL;
+    open_case(run, &m.c);
+    for (int r = 0; r < N_REFERENCES; r++) {
+        check_plane_alloc(run, &m.references[r], m.c.width, m.c.height, m.c.bit_depth);
+        check_plane_fill(run, &m.references[r], m.c.fill, r);
+    }
+    return m;
+}
+
+static void close_merge(merge_case *m)
+{
+    for (int r = 0; r < N_REFERENCES; r++)
+        check_plane_free(&m->references[r]);
+    close_case(&m->c);
+}
+
 void check_merges(check_run *run)
 {
     for (int i = 0; i < 30; i++) {
-        merge_case m = {.c = random_case(run)};
-        m.c.options.lambda_q4 = (uint32_t)pick(run, 2) * 30;
-        m.c.options.metric = pick(run, 2) ? MVF_METRIC_SAD : MVF_METRIC_SATD;
-        if (pick(run, 2))
-            random_subpel(run, &m.c);
-        if (m.c.options.refine_metric == MVF_METRIC_SSD)
-            m.c.bit_depth = 8;
-        if (m.c.options.block_w == m.c.options.block_h && pick(run, 2)) {
-            m.c.options.partitions = MVF_PARTITIONS_RECT;
-            m.c.options.partition_min = m.c.options.block_w;
-        }
-        m.c.options.partition_output = MVF_PARTITION_ALL;
-        open_case(run, &m.c);
-        for (int r = 0; r < N_REFERENCES; r++) {
-            check_plane_alloc(run, &m.references[r], m.c.width, m.c.height, m.c.bit_depth);
-            check_plane_fill(run, &m.references[r], m.c.fill, r);
-        }
+        merge_case m = open_merge(run);
         mvf_field *apart = search_references(&m, MVF_MERGE_NONE);
         check_merge(run, &m, apart, MVF_MERGE_BEST);
         check_merge(run, &m, apart, MVF_MERGE_AVERAGE);
         mvf_field_free(&apart);
-        for (int r = 0; r < N_REFERENCES; r++)
-            check_plane_free(&m.references[r]);
-        close_case(&m.c);
+        close_merge(&m);
+    }
+}
+
+/* The CUDA engine against plain C, which the oracle checks. */
+static void compare_cuda(check_run *run, encoder_case *c)
+{
+    char what[512];
+    mvf_field *expected, *field;
+    open_case(run, c);
+    c->options.cpu_level = MVF_CPU_BEST;
+    c->options.backend = MVF_BACKEND_CPU;
+    int ok = run_search(c, &expected) == MVF_OK;
+    c->options.backend = MVF_BACKEND_CUDA;
+    ok = run_search(c, &field) == MVF_OK && ok && same_blocks(expected, field);
+    describe(what, sizeof what, c, "cuda");
+    check_result(run, ok, what);
+    mvf_field_free(&expected);
+    mvf_field_free(&field);
+    close_case(c);
+}
+
+/* What the kernel for squares from 8 on takes. */
+static void random_squares(check_run *run, encoder_case *c)
+{
+    c->options.block_w = c->options.block_h = 16 << pick(run, 3);
+    c->options.partitions = MVF_PARTITIONS_SQUARE;
+    c->options.partition_min = pick(run, 3) ? 8 : 16;
+    c->options.partition_output = MVF_PARTITION_ALL;
+}
+
+static void random_refine_method(check_run *run, encoder_case *c)
+{
+    c->options.method = MVF_METHOD_REFINE;
+    c->options.refine_range = pick(run, 4);
+    if (pick(run, 4))
+        c->hints = random_vectors(run, count_blocks(c) * N_HINTS, 90);
+    if (pick(run, 2))
+        c->predictors = random_vectors(run, count_blocks(c), 90);
+}
+
+static encoder_case random_cuda_case(check_run *run)
+{
+    encoder_case c = random_case(run);
+    int32_t most = run->small && pick(run, 4) ? 4 : 20;
+    c.options.range_x = pick(run, most);
+    c.options.range_y = pick(run, most);
+    if (pick(run, 3) == 0)
+        random_squares(run, &c);
+    else if (pick(run, 3) == 0)
+        random_partitions(run, &c);
+    if (c.options.partitions != MVF_PARTITIONS_SQUARE && pick(run, 2))
+        c.options.metric = (mvf_metric)pick(run, 4);
+    if (pick(run, 2))
+        random_rate(run, &c);
+    if (pick(run, 4) == 0)
+        random_refine_method(run, &c);
+    if (pick(run, 2))
+        random_subpel(run, &c);
+    if (c.options.metric == MVF_METRIC_SSD || c.options.refine_metric == MVF_METRIC_SSD)
+        c.bit_depth = 8;
+    return c;
+}
+
+static void compare_merges(check_run *run)
+{
+    char what[512];
+    merge_case m = open_merge(run);
+    mvf_merge merge = pick(run, 3) ? MVF_MERGE_AVERAGE : MVF_MERGE_BEST;
+    mvf_field *expected = search_references(&m, merge);
+    m.c.options.backend = MVF_BACKEND_CUDA;
+    mvf_field *field = search_references(&m, merge);
+    describe(what, sizeof what, &m.c, "cuda, merged");
+    check_result(run, same_blocks(expected, field), what);
+    mvf_field_free(&expected);
+    mvf_field_free(&field);
+    close_merge(&m);
+}
+
+#define N_SUBMISSIONS 9
+#define N_GUIDED_REFERENCES 2
+
+/* Submissions with guides of their own, some without, in as few batches as there can be. */
+static void run_guided(check_run *run, encoder_case *c, mvf_backend backend, mvf_field **fields)
+{
+    mvf_searcher *s;
+    mvf_options options = c->options;
+    mvf_picture pictures[2] = {check_plane_picture(&c->current, 1),
+                               check_plane_picture(&c->reference, 0)};
+    mvf_picture references[N_GUIDED_REFERENCES] = {pictures[1], pictures[0]};
+    size_t n = N_GUIDED_REFERENCES * count_blocks(c);
+    options.backend = backend;
+    options.max_in_flight = N_SUBMISSIONS;
+    if (options.mv_bits)
+        options.mv_bits = c->mv_bits;
+    if (mvf_searcher_open(&s, &options, c->width, c->height, c->bit_depth) != MVF_OK)
+        return;
+    for (int i = 0; i < N_SUBMISSIONS; i++) {
+        int32_t n_hints = 1 + (i * 5 + 3) % MVF_MAX_HINTS;
+        mvf_vector *predictors = random_vectors(run, n, 60);
+        mvf_vector *hints = random_vectors(run, n * (size_t)n_hints, 60);
+        mvf_guides guides;
+        mvf_guides_init(&guides);
+        guides.predictors = i % 3 == 1 ? NULL : predictors;
+        guides.hints = i % 4 == 2 ? NULL : hints;
+        guides.hints_per_block = n_hints;
+        mvf_status status = mvf_searcher_submit_guided(s, &pictures[0], references,
+                                                       N_GUIDED_REFERENCES, &guides, NULL);
+        check_result(run, status == MVF_OK, "cuda: submit with guides");
+        free(predictors);
+        free(hints);
+    }
+    mvf_searcher_flush(s);
+    for (int i = 0; i < N_SUBMISSIONS; i++)
+        mvf_searcher_receive(s, &fields[i]);
+    mvf_searcher_close(&s);
+}
+
+static void compare_guided(check_run *run)
+{
+    char what[512];
+    mvf_field *expected[N_SUBMISSIONS] = {NULL}, *fields[N_SUBMISSIONS] = {NULL};
+    encoder_case c = random_cuda_case(run);
+    if (pick(run, 2))
+        c.options.method = MVF_METHOD_REFINE;
+    if (!c.options.lambda_q4)
+        c.options.lambda_q4 = 33;
+    open_case(run, &c);
+    uint64_t state = run->state;
+    run_guided(run, &c, MVF_BACKEND_CPU, expected);
+    run->state = state;
+    run_guided(run, &c, MVF_BACKEND_CUDA, fields);
+    describe(what, sizeof what, &c, "cuda, guided");
+    for (int i = 0; i < N_SUBMISSIONS; i++) {
+        check_result(run, same_blocks(expected[i], fields[i]), what);
+        mvf_field_free(&expected[i]);
+        mvf_field_free(&fields[i]);
+    }
+    close_case(&c);
+}
+
+void check_cuda_encoder(check_run *run)
+{
+    for (int i = 0; i < (run->small ? 250 : 600); i++) {
+        encoder_case c = random_cuda_case(run);
+        compare_cuda(run, &c);
+    }
+    for (int i = 0; i < (run->small ? 12 : 40); i++)
+        compare_guided(run);
+    for (int i = 0; i < (run->small ? 20 : 60); i++)
+        compare_merges(run);
+    for (int i = 0; i < 6 && !run->small; i++) {
+        encoder_case c = random_case(run);
+        c.width = 1919 - 64 * i;
+        c.height = 1079 + i;
+        c.options.block_w = c.options.block_h = 16;
+        c.options.range_x = 33;
+        c.options.range_y = i == 5 ? 70 : 32;
+        if (i % 2)
+            random_squares(run, &c);
+        random_subpel(run, &c);
+        c.options.refine_metric = MVF_METRIC_SATD;
+        c.options.threads = 0;
+        compare_cuda(run, &c);
     }
 }
 

@@ -31,11 +31,8 @@ typedef enum mvf_backend {
     MVF_BACKEND_AUTO = 0,
     MVF_BACKEND_CPU = 1,
     /*
-     * CUDA, or an error. CUDA serves methods full and hier with metric sad on any grid, all of the
-     * sub-sample refinement, with method full square partitions of blocks from 16 px down to 8 px
-     * or more, with them lambda without predictors and without a table, and merge best; and method
-     * truemotion. Paths that smooth go on the CPU, after the search. For the rest the CPU is needed
-     * (MVF_ERROR_UNSUPPORTED names the option), which is what auto takes then.
+     * CUDA, or an error. CUDA serves everything; paths that smooth, and averages of two references,
+     * are tried on the CPU, after the search.
      */
     MVF_BACKEND_CUDA = 2
 } mvf_backend;
@@ -324,9 +321,7 @@ typedef struct mvf_guides {
 MVF_API void mvf_guides_init(mvf_guides *guides);
 
 /*
- * As mvf_searcher_submit(), with guides (NULL: none); MVF_ERROR_ARGUMENT if they do not fit. CUDA
- * does not serve predictors with a lambda: MVF_ERROR_UNSUPPORTED with backend cuda, while auto goes
- * on on the CPU from there on.
+ * As mvf_searcher_submit(), with guides (NULL: none); MVF_ERROR_ARGUMENT if they do not fit.
  */
 MVF_API mvf_status mvf_searcher_submit_guided(mvf_searcher *searcher, const mvf_picture *current,
                                               const mvf_picture *references, size_t n_references,

@@ -149,29 +149,6 @@ static mvf_status check_smooth(const mvf_options *options)
     return MVF_OK;
 }
 
-/* CUDA splits squares of 16 and more into squares of 8 and more. */
-static const char *partitions_beyond_cuda(const mvf_search_config *config)
-{
-    const mvf_level *smallest = &config->levels[config->n_levels - 1];
-    if (config->partitions == MVF_PARTITIONS_RECT)
-        return "partitions rect";
-    return config->block_w < 16 || smallest->w < 8 ? "partitions, below 8 px" : NULL;
-}
-
-const char *mvf_search_beyond_cuda(const mvf_search_config *config)
-{
-    if (config->metric != MVF_METRIC_SAD)
-        return "metric";
-    if (config->rate.lambda_q4 &&
-        (config->partitions == MVF_PARTITIONS_FIXED || config->rate.table))
-        return config->rate.table ? "mv_bits" : "lambda";
-    if (config->method == MVF_METHOD_REFINE)
-        return "method refine";
-    if (config->merge == MVF_MERGE_AVERAGE)
-        return "merge average";
-    return config->partitions != MVF_PARTITIONS_FIXED ? partitions_beyond_cuda(config) : NULL;
-}
-
 /* What true motion can be asked for, and that nothing else is. */
 static mvf_status check_truemotion(const mvf_options *options)
 {

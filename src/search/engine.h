@@ -65,9 +65,6 @@ typedef struct mvf_search_config {
 /* The grid of a level, below n_levels. */
 mvf_grid mvf_search_grid(const mvf_search_config *config, int32_t level);
 
-/* The option that CUDA has no kernel for yet, or NULL. */
-const char *mvf_search_beyond_cuda(const mvf_search_config *config);
-
 /* One block's answer: a vector in 1/match_scale samples and its cost. */
 typedef struct mvf_match {
     int16_t x, y;

@@ -44,6 +44,11 @@ typedef struct batch {
     CUstream stream;
     CUevent done;
     CUdeviceptr device_matches, scratch;
+    /* Room for the jobs' predictors and hints, here and on the device: as much as they have taken
+     * at most. */
+    mvf_vector *guides;
+    CUdeviceptr device_guides;
+    size_t n_guides;
     /* Whether scratch is as mvf_launch() expects it. */
     int scratch_is_clear;
     mvf_match *matches;
@@ -52,7 +57,9 @@ typedef struct batch {
 
 struct mvf_engine {
     mvf_cuda cuda;
+    /* Its table of bits is the device's, bits. */
     mvf_search_config config;
+    CUdeviceptr bits;
     /* The picture's rows, and the same with borders. */
     int64_t picture_stride_bytes;
     mvf_cuda_layout layout;
@@ -184,6 +191,21 @@ static mvf_status open_search(mvf_engine *engine)
     return MVF_OK;
 }
 
+/* The caller's table, if there is one, onto the device. */
+static mvf_status upload_bits(mvf_engine *engine)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    mvf_rate *rate = &engine->config.rate;
+    size_t n_bytes = (size_t)rate->n_entries * sizeof *rate->table;
+    if (!rate->table)
+        return MVF_OK;
+    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &engine->bits, n_bytes);
+    MVF_CUDA_TRY(cuda, cuMemcpyHtoDAsync_v2, engine->bits, rate->table, n_bytes, engine->upload);
+    MVF_CUDA_TRY(cuda, cuStreamSynchronize, engine->upload);
+    rate->table = (const uint16_t *)(uintptr_t)engine->bits;
+    return MVF_OK;
+}
+
 static mvf_status open_in_context(mvf_engine *engine)
 {
     mvf_cuda *cuda = &engine->cuda;
@@ -191,12 +213,23 @@ static mvf_status open_in_context(mvf_engine *engine)
     MVF_TRY(self_test(cuda));
     MVF_TRY(mvf_cuda_load(cuda, &engine->plane_module, mvf_fatbin_plane));
     MVF_CUDA_TRY(cuda, cuModuleGetFunction, &engine->pad, engine->plane_module, pad);
-    MVF_TRY(open_search(engine));
-    MVF_TRY(
-        mvf_refine_plan_open(&engine->refine, cuda, &engine->config, engine->layout.stride_bytes));
     MVF_CUDA_TRY(cuda, cuStreamCreate, &engine->upload, CU_STREAM_NON_BLOCKING);
     MVF_CUDA_TRY(cuda, cuEventCreate, &engine->uploaded, CU_EVENT_DISABLE_TIMING);
-    return MVF_OK;
+    MVF_TRY(upload_bits(engine));
+    MVF_TRY(open_search(engine));
+    return mvf_refine_plan_open(&engine->refine, cuda, &engine->config,
+                                engine->layout.stride_bytes);
+}
+
+static void free_guides(mvf_cuda *cuda, batch *b)
+{
+    if (b->device_guides)
+        cuda->driver.cuMemFree_v2(b->device_guides);
+    if (b->guides)
+        cuda->driver.cuMemFreeHost(b->guides);
+    b->device_guides = 0;
+    b->guides = NULL;
+    b->n_guides = 0;
 }
 
 static void free_batch(mvf_cuda *cuda, batch *b)
@@ -207,6 +240,7 @@ static void free_batch(mvf_cuda *cuda, batch *b)
     }
     if (b->done)
         cuda->driver.cuEventDestroy_v2(b->done);
+    free_guides(cuda, b);
     if (b->device_matches)
         cuda->driver.cuMemFree_v2(b->device_matches);
     if (b->scratch)
@@ -230,6 +264,8 @@ static void close_in_context(mvf_engine *engine)
         cuda->driver.cuStreamDestroy_v2(engine->upload);
     if (engine->picture)
         cuda->driver.cuMemFree_v2(engine->picture);
+    if (engine->bits)
+        cuda->driver.cuMemFree_v2(engine->bits);
     if (engine->plane_module)
         cuda->driver.cuModuleUnload(engine->plane_module);
     mvf_refine_plan_close(&engine->refine, cuda);
@@ -645,6 +681,71 @@ static mvf_status build_levels(mvf_engine *engine)
     return MVF_OK;
 }
 
+/* Guides. */
+
+static size_t n_grid_blocks(const mvf_engine *engine)
+{
+    return (size_t)engine->config.cols * (size_t)engine->config.rows;
+}
+
+/* Predictors matter to rates and to windows round them, hints to windows. */
+static size_t n_predictors(const mvf_engine *engine, const mvf_engine_job *job)
+{
+    int matters = engine->config.rate.lambda_q4 || engine->config.method == MVF_METHOD_REFINE;
+    return job->predictors && matters ? n_grid_blocks(engine) : 0;
+}
+
+static size_t n_hints(const mvf_engine *engine, const mvf_engine_job *job)
+{
+    int matters = engine->config.method == MVF_METHOD_REFINE;
+    return job->hints && matters ? n_grid_blocks(engine) * (size_t)job->n_hints : 0;
+}
+
+/* No launch of the batch is pending. */
+static mvf_status make_room_for_guides(mvf_engine *engine, batch *b, size_t n)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    void *guides = NULL;
+    if (n <= b->n_guides)
+        return MVF_OK;
+    free_guides(cuda, b);
+    MVF_CUDA_TRY(cuda, cuMemHostAlloc, &guides, n * sizeof *b->guides, 0);
+    b->guides = guides;
+    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &b->device_guides, n * sizeof *b->guides);
+    b->n_guides = n;
+    return MVF_OK;
+}
+
+/* Copies n vectors behind those so far; returns where they will be on the device, or 0. */
+static uint64_t take_guides(batch *b, const mvf_vector *vectors, size_t n, size_t *n_taken)
+{
+    if (!n)
+        return 0;
+    uint64_t place = b->device_guides + *n_taken * sizeof *vectors;
+    memcpy(b->guides + *n_taken, vectors, n * sizeof *vectors);
+    *n_taken += n;
+    return place;
+}
+
+static mvf_status upload_guides(mvf_engine *engine, batch *b, mvf_search_pair *pairs)
+{
+    size_t n = 0, n_taken = 0;
+    for (int32_t i = 0; i < b->n_jobs; i++)
+        n += n_predictors(engine, b->jobs[i]) + n_hints(engine, b->jobs[i]);
+    if (!n)
+        return MVF_OK;
+    MVF_TRY(make_room_for_guides(engine, b, n));
+    for (int32_t i = 0; i < b->n_jobs; i++) {
+        const mvf_engine_job *job = b->jobs[i];
+        pairs[i].predictors = take_guides(b, job->predictors, n_predictors(engine, job), &n_taken);
+        pairs[i].hints = take_guides(b, job->hints, n_hints(engine, job), &n_taken);
+        pairs[i].n_hints = pairs[i].hints ? job->n_hints : 0;
+    }
+    MVF_CUDA_TRY(&engine->cuda, cuMemcpyHtoDAsync_v2, b->device_guides, b->guides,
+                 n * sizeof *b->guides, b->stream);
+    return MVF_OK;
+}
+
 /* By the plan of methods other than hier and truemotion. */
 static mvf_status launch_plan(mvf_engine *engine, batch *b, const mvf_search_pair *pairs)
 {
@@ -676,6 +777,7 @@ static mvf_status enqueue_batch(mvf_engine *engine, batch *b)
     size_t n_bytes = engine->n_blocks * (size_t)b->n_jobs * sizeof(mvf_match);
     set_pairs(engine, b, pairs);
     MVF_TRY(build_levels(engine));
+    MVF_TRY(upload_guides(engine, b, pairs));
     MVF_CUDA_TRY(cuda, cuEventRecord, engine->uploaded, engine->upload);
     MVF_CUDA_TRY(cuda, cuStreamWaitEvent, b->stream, engine->uploaded, 0);
     MVF_TRY(launch_search(engine, b, pairs));

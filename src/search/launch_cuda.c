@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "search/block_search.h"
+#include "search/block_search_cuda.h"
 #include "search/partition_cuda.h"
 
+extern const unsigned char mvf_fatbin_block_search[];
 extern const unsigned char mvf_fatbin_partition[];
 extern const unsigned char mvf_fatbin_search[];
 extern const unsigned char mvf_fatbin_search_eliminate[];
@@ -44,7 +47,7 @@ static int32_t round_up(int32_t value, int32_t unit)
 
 static int is_full_block_search(const mvf_search_config *config)
 {
-    return config->method == MVF_METHOD_FULL && config->partitions == MVF_PARTITIONS_FIXED &&
+    return config->method == MVF_METHOD_FULL && !mvf_block_search_needed(config) &&
            config->sample_bytes == 1 && config->block_w == MVF_FULL_BLOCK &&
            config->block_h == MVF_FULL_BLOCK && config->step_x == MVF_FULL_BLOCK &&
            config->step_y == MVF_FULL_BLOCK && config->range_x <= MVF_FULL_RANGE_MAX &&
@@ -314,6 +317,13 @@ static mvf_status enqueue_exhaust(mvf_cuda *cuda, const mvf_launch_plan *plan,
         .enqueue = mvf_partition_enqueue                                           \
     }
 
+#define BLOCK_SHAPE(name, bytes_of_sample, side_of_tile, takes_sads)                 \
+    {                                                                                \
+        .kernels = {{name, mvf_fatbin_block_search}}, .serves = mvf_block_serves,    \
+        .sample_bytes = bytes_of_sample, .tile = side_of_tile, .is_sad = takes_sads, \
+        .prepare = mvf_block_prepare, .enqueue = mvf_block_enqueue                   \
+    }
+
 /*
  * The launch shapes, most particular first. The last of each sample size serves everything.
  *
@@ -340,6 +350,14 @@ static const mvf_launch_shape shapes[] = {
                            .enqueue = enqueue_exhaust},
     [MVF_SHAPE_OTHERS] = PARTITION_SHAPE("partition_8", 1),
     PARTITION_SHAPE("partition_16", 2),
+    BLOCK_SHAPE("block_sad_8_t8", 1, 8, 1),
+    BLOCK_SHAPE("block_sad_8_t4", 1, 4, 1),
+    BLOCK_SHAPE("block_sad_16_t8", 2, 8, 1),
+    BLOCK_SHAPE("block_sad_16_t4", 2, 4, 1),
+    BLOCK_SHAPE("block_metric_8_t8", 1, 8, 0),
+    BLOCK_SHAPE("block_metric_8_t4", 1, 4, 0),
+    BLOCK_SHAPE("block_metric_16_t8", 2, 8, 0),
+    BLOCK_SHAPE("block_metric_16_t4", 2, 4, 0),
     SEARCH_SHAPE("search_8_w4_warp", 32, 1, 16),
     SEARCH_SHAPE("search_8_w2_warp", 32, 1, 8),
     SEARCH_SHAPE("search_8_w1_warp", 32, 1, 4),

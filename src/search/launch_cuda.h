@@ -48,6 +48,7 @@ typedef struct mvf_launch_plan {
     mvf_search_params params;
     mvf_full_params full_params;
     mvf_partition_params partition;
+    mvf_block_params block;
     /* Thread blocks of a launch, where their number does not follow from the batch. */
     int32_t n_thread_blocks;
 } mvf_launch_plan;
@@ -68,6 +69,9 @@ struct mvf_launch_shape {
     /* What `serves` compares: sample size, the fewest bytes of a block's row, and dynamic shared
      * memory. */
     int32_t sample_bytes, row_bytes, shared_bytes;
+    /* The same of the kernels that serve what needs mvf_block_search: the side of their tiles, and
+     * whether they take SADs only. */
+    int32_t tile, is_sad;
     /* Device memory of its own that each batch of n_jobs needs, and how much from its start must be
      * zero before the first launch and after one that failed. NULL and 0: none. */
     size_t (*scratch_bytes)(const mvf_search_config *config, int32_t n_jobs);

@@ -39,7 +39,9 @@ MVF_RULE uint32_t mvf_rule_bits(const mvf_rate *rate, int32_t d)
     if (rate->table)
         return rate->table[magnitude < (uint32_t)rate->n_entries ? magnitude
                                                                  : (uint32_t)rate->n_entries - 1];
-#if defined(__GNUC__) && !defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
+    return magnitude ? 65 - 2 * (uint32_t)__clz((int32_t)magnitude) : bits;
+#elif defined(__GNUC__)
     return magnitude ? 65 - 2 * (uint32_t)__builtin_clz(magnitude) : bits;
 #else
     if (magnitude)

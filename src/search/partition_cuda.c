@@ -20,7 +20,9 @@ int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config 
                          const mvf_cuda *cuda)
 {
     (void)cuda;
-    return config->partitions != MVF_PARTITIONS_FIXED &&
+    return config->partitions == MVF_PARTITIONS_SQUARE && config->method == MVF_METHOD_FULL &&
+           config->metric == MVF_METRIC_SAD && config->block_w >= BLOCK &&
+           config->levels[config->n_levels - 1].w >= BLOCK / 2 &&
            config->sample_bytes == shape->sample_bytes;
 }
 
@@ -72,6 +74,7 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
     (void)cuda;
     mvf_partition_params *params = &plan->partition;
     *params = (mvf_partition_params){.stride_bytes = stride_bytes,
+                                     .rate = config->rate,
                                      .width = config->width,
                                      .height = config->height,
                                      .block = config->block_w,
@@ -79,7 +82,6 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                                      .range_x = config->range_x,
                                      .range_y = config->range_y,
                                      .inside = config->edges == MVF_EDGES_INSIDE,
-                                     .lambda_q4 = config->rate.lambda_q4,
                                      .panel_cols = best.n_cols,
                                      .panel_rows = best.n_rows,
                                      .window_pitch = best.pitch,

@@ -9,7 +9,7 @@
 
 extern const unsigned char mvf_fatbin_refine[];
 
-static int32_t metric_number(mvf_metric metric)
+int32_t mvf_cuda_metric(mvf_metric metric)
 {
     if (metric == MVF_METRIC_SAD)
         return MVF_CUDA_METRIC_SAD;
@@ -20,14 +20,15 @@ static void set_params(mvf_refine_params *params, const mvf_search_config *confi
                        int64_t stride_bytes)
 {
     *params = (mvf_refine_params){.stride_bytes = stride_bytes,
+                                  .rate = config->rate,
                                   .width = config->width,
                                   .height = config->height,
                                   .bit_depth = config->bit_depth,
                                   .sample_bytes = config->sample_bytes,
                                   .inside = config->edges == MVF_EDGES_INSIDE,
                                   .quarter = config->subpel == MVF_SUBPEL_QUARTER,
-                                  .metric = metric_number(config->refine_metric),
-                                  .lambda_q4 = config->rate.lambda_q4};
+                                  .guide_cols = config->cols,
+                                  .metric = mvf_cuda_metric(config->refine_metric)};
 }
 
 static mvf_status get_function(mvf_refine_plan *plan, mvf_cuda *cuda,
@@ -97,6 +98,8 @@ mvf_status mvf_refine_launch(mvf_cuda *cuda, const mvf_refine_plan *plan,
         params.step_x = grid.step_x;
         params.step_y = grid.step_y;
         params.cols = level->cols;
+        params.across = config->block_w / level->w;
+        params.down = config->block_h / level->h;
         params.first_match = (int32_t)level->first_match;
         MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->function,
                      (unsigned)level->cols * (unsigned)level->rows, (unsigned)n_jobs, 1,

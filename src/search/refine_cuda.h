@@ -10,6 +10,9 @@
 #include "params.h"
 #include "search/engine.h"
 
+/* A metric as kernels number it. */
+int32_t mvf_cuda_metric(mvf_metric metric);
+
 /* One engine's refinement; without a module there is none. */
 typedef struct mvf_refine_plan {
     CUmodule module;

@@ -99,25 +99,9 @@ static mvf_status open_cpu(mvf_searcher *s)
     return s->ops->open(&s->engine, &s->config, &s->options);
 }
 
-/* Where CUDA has no kernel for an option, auto takes the CPU, and says so. */
-static mvf_status open_beyond_cuda(mvf_searcher *s, const char *option)
-{
-    if (s->options.backend == MVF_BACKEND_CUDA)
-        return mvf_fail(&s->options.logger, MVF_ERROR_UNSUPPORTED,
-                        "backend cuda has no kernel for option %s yet: take backend cpu or auto",
-                        option);
-    if (s->options.backend == MVF_BACKEND_AUTO)
-        mvf_log(&s->options.logger, MVF_LOG_INFO,
-                "searching on the CPU: CUDA has no kernel for option %s yet", option);
-    return open_cpu(s);
-}
-
 /* Opens the engine that the backend option asks for. */
 static mvf_status open_engine(mvf_searcher *s)
 {
-    const char *beyond = mvf_search_beyond_cuda(&s->config);
-    if (beyond)
-        return open_beyond_cuda(s, beyond);
     s->ops = &mvf_engine_cuda;
     if (s->options.backend == MVF_BACKEND_CUDA)
         return s->ops->open(&s->engine, &s->config, &s->options);
@@ -546,19 +530,6 @@ mvf_status mvf_searcher_submit(mvf_searcher *s, const mvf_picture *current,
     return mvf_searcher_submit_guided(s, current, references, n_references, NULL, opaque);
 }
 
-/* The CUDA engine measures rates from zero alone. */
-static mvf_status fit_engine_to_guides(mvf_searcher *s, const mvf_guides *guides)
-{
-    if (!guides || !guides->predictors || !s->config.rate.lambda_q4 || s->ops == &mvf_engine_cpu)
-        return MVF_OK;
-    if (s->options.backend == MVF_BACKEND_CUDA)
-        return mvf_fail(&s->options.logger, MVF_ERROR_UNSUPPORTED,
-                        "backend cuda takes no predictors yet: take backend cpu or auto");
-    mvf_log(&s->options.logger, MVF_LOG_INFO,
-            "searching on the CPU from here on: CUDA takes no predictors yet");
-    return move_to_cpu(s);
-}
-
 mvf_status mvf_searcher_submit_guided(mvf_searcher *s, const mvf_picture *current,
                                       const mvf_picture *references, size_t n_references,
                                       const mvf_guides *guides, void *opaque)
@@ -576,7 +547,6 @@ mvf_status mvf_searcher_submit_guided(mvf_searcher *s, const mvf_picture *curren
         MVF_TRY(check_picture(s, all[i]));
     if (s->count == (size_t)s->options.max_in_flight)
         return MVF_AGAIN;
-    MVF_TRY(fit_engine_to_guides(s, guides));
 
     submission *entry = nth_submission(s, s->count);
     mvf_status status = prepare_submission(s, entry, all, n_references, guides, opaque);
@@ -615,6 +585,16 @@ static mvf_status view_slot(const mvf_searcher *s, size_t slot, mvf_plane *plane
     return MVF_OK;
 }
 
+/* For engines without threads of their own. */
+static void run_in_turn(mvf_engine *engine,
+                        void (*run)(void *context, int32_t task, int32_t worker), void *context,
+                        int32_t n_tasks)
+{
+    (void)engine;
+    for (int32_t i = 0; i < n_tasks; i++)
+        run(context, i, 0);
+}
+
 /* Tries the averages of the two best references, on the engine's threads. */
 static mvf_status average(mvf_searcher *s, const submission *entry, const mvf_assembly *assembly,
                           mvf_choice *choices)
@@ -626,18 +606,11 @@ static mvf_status average(mvf_searcher *s, const submission *entry, const mvf_as
         MVF_TRY(view_slot(s, entry->slots[1 + i], &references[i]));
     mvf_refiner_init(&refiner, &s->config, s->options.cpu_level);
     mvf_averaging averaging = {assembly, &refiner, &current, references, choices};
-    s->ops->run_tasks(s->engine, average_task, &averaging, mvf_averaging_tasks(&s->config));
+    if (s->ops->run_tasks)
+        s->ops->run_tasks(s->engine, average_task, &averaging, mvf_averaging_tasks(&s->config));
+    else
+        run_in_turn(s->engine, average_task, &averaging, mvf_averaging_tasks(&s->config));
     return MVF_OK;
-}
-
-/* For engines without threads of their own. */
-static void run_in_turn(mvf_engine *engine,
-                        void (*run)(void *context, int32_t task, int32_t worker), void *context,
-                        int32_t n_tasks)
-{
-    (void)engine;
-    for (int32_t i = 0; i < n_tasks; i++)
-        run(context, i, 0);
 }
 
 /* Smooth paths through the vectors to each reference. */
