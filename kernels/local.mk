@@ -7,17 +7,22 @@ cuda_sources = kernels/block_search.cu kernels/hier_below.cu kernels/hier_pyrami
 EXTRA_DIST += $(cuda_sources) kernels/differences.h kernels/guides.h kernels/instructions.h \
 	kernels/params.h kernels/rank.h kernels/sad.h kernels/search_full.h kernels/walk.h \
 	kernels/embed.sh
+# Of check_kernels alone.
+cuda_test_sources = tests/minimum.cu
+EXTRA_DIST += $(cuda_test_sources) tests/minimum.h
 
 if HAVE_CUDA
 cuda_arrays = $(cuda_sources:.cu=.fatbin.c)
+cuda_test_arrays = $(cuda_test_sources:.cu=.fatbin.c)
 nodist_src_libmvf_internal_la_SOURCES = $(cuda_arrays)
-CLEANFILES += $(cuda_arrays) $(cuda_sources:.cu=.d) $(cuda_sources:.cu=.fatbin) \
-	$(cuda_sources:.cu=.ptxas)
+all_cuda_sources = $(cuda_sources) $(cuda_test_sources)
+CLEANFILES += $(cuda_arrays) $(cuda_test_arrays) $(all_cuda_sources:.cu=.d) \
+	$(all_cuda_sources:.cu=.fatbin) $(all_cuda_sources:.cu=.ptxas)
 
-$(cuda_arrays): %.fatbin.c: %.cu $(top_srcdir)/kernels/embed.sh Makefile
+$(cuda_arrays) $(cuda_test_arrays): %.fatbin.c: %.cu $(top_srcdir)/kernels/embed.sh Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SHELL) $(top_srcdir)/kernels/embed.sh $@ $< \
 		"$(NVCC)" -O3 -std=c++17 $(NVCC_ARCH_FLAGS) -I$(top_srcdir)/src \
 		-I$(top_srcdir)/kernels $(NVCCFLAGS)
 
--include $(cuda_sources:.cu=.d)
+-include $(all_cuda_sources:.cu=.d)
 endif

@@ -43,6 +43,7 @@ static const struct {
 #ifdef HAVE_CUDA
     {"hier, level by level", check_cuda_hier_levels, 1},
     {"hier, whole engines", check_cuda_hier, 1},
+    {"minimum", check_cuda_minimum, 1},
     {"16x16 rows, small", check_cuda_rows_small, 1},
     {"16x16 rows", check_cuda_rows, 1},
     {"16x16 rows, frames", check_cuda_rows_frames, 1},
@@ -64,7 +65,7 @@ static const struct {
     {"bench search", bench_search, 2},      {"bench truemotion", bench_truemotion, 0},
 #ifdef HAVE_CUDA
     {"bench shapes", bench_cuda_shapes, 1}, {"bench rows", bench_cuda_rows, 1},
-    {"bench hier", bench_cuda_hier, 1},
+    {"bench hier", bench_cuda_hier, 1},     {"bench minimum", bench_cuda_minimum, 1},
 #endif
 };
 

@@ -2,7 +2,7 @@
 # What the compiler said of each kernel, for every architecture in the build: no stack frame and
 # nothing spilled to local memory. Exit status 77 in a build without kernels.
 set -eu
-reports=$(find "$top_builddir/kernels" -name '*.ptxas' 2>/dev/null)
+reports=$(find "$top_builddir/kernels" "$top_builddir/tests" -name '*.ptxas' 2>/dev/null)
 test -n "$reports" || { echo "skipped: no kernels in this build"; exit 77; }
 # shellcheck disable=SC2086
 awk '

@@ -16,8 +16,9 @@ tests_check_kernels_SOURCES += tests/check_encoder.c tests/check_smooth_paths.c 
 tests_check_kernels_SOURCES += tests/check_truemotion.c tests/check_truemotion_cuda.c
 tests_check_kernels_LDADD = src/libmvf_internal.la
 if HAVE_CUDA
-tests_check_kernels_SOURCES += tests/bench_cuda.c tests/check_cuda_hier.c \
+tests_check_kernels_SOURCES += tests/bench_cuda.c tests/bench_minimum.c tests/check_cuda_hier.c \
 	tests/check_cuda_layout.c tests/check_cuda_pictures.c tests/check_cuda_rows.c
+nodist_tests_check_kernels_SOURCES = $(cuda_test_arrays)
 endif
 tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
 
@@ -62,7 +63,8 @@ tests_unit_sink_LDADD = $(unit_ldadd)
 endif
 
 # The laws of the source tree.
-law_tests = tests/law/api.tap tests/law/format.tap tests/law/headers.tap tests/law/includes.tap tests/law/symbols.tap
+law_tests = tests/law/api.tap tests/law/format.tap tests/law/headers.tap tests/law/includes.tap \
+	tests/law/machine_code.tap tests/law/symbols.tap
 TESTS += $(law_tests)
 EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.symbols \
 	tests/law/libmvfield-video.symbols

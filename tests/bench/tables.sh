@@ -26,6 +26,7 @@ tables() {
 	cat << 'END'
 cuda_rows	CUDA, elimination and brute force (`kernels/search_eliminate.cu`, `kernels/search_exhaust.cu`)
 cuda	CUDA, general kernels (`kernels/search.cu`)
+minimum	The minimum and its place (`tests/minimum.cu`)
 same_bits	The same bits
 cuda_hier	CUDA, method hier (`kernels/hier_*.cu`)
 cpu	CPU
@@ -84,6 +85,10 @@ run_cuda_rows() {
 
 run_cuda() {
 	bench_cuda --only "bench shapes"
+}
+
+run_minimum() {
+	bench_cuda --only minimum
 }
 
 run_cuda_hier() {

@@ -1,4 +1,4 @@
-# A CUDA driver for tests: emulator.h says what it does. Kernels come from cuda_sources.
+# A CUDA driver for tests: emulator.h says what it does. Kernels come from all_cuda_sources.
 emulator_headers = \
 	tests/cuda_emulator/block.h tests/cuda_emulator/calls.h tests/cuda_emulator/cuda_pipeline.h \
 	tests/cuda_emulator/device_code.h tests/cuda_emulator/emulator.h tests/cuda_emulator/fiber.h \
@@ -26,8 +26,8 @@ if HAVE_CUDA_WATCHING
 check_DATA += $(watching_library)
 endif
 emulator_objects = $(emulator_sources:.c=.o)
-emulator_watched = $(cuda_sources:kernels/%.cu=tests/cuda_emulator/watched/%.o)
-emulator_kernels = $(cuda_sources:kernels/%.cu=tests/cuda_emulator/%.o)
+emulator_watched = $(all_cuda_sources:%.cu=tests/cuda_emulator/watched/%.o)
+emulator_kernels = $(all_cuda_sources:%.cu=tests/cuda_emulator/%.o)
 watching_objects = $(watching_sources:.c=.o)
 CLEANFILES += $(emulator_library) $(emulator_objects) $(emulator_kernels) \
 	$(emulator_objects:.o=.d) $(emulator_kernels:.o=.d) $(emulator_kernels:.o=.cpp) \
@@ -41,16 +41,16 @@ $(emulator_objects) $(watching_objects): %.o: %.c Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CC) $(CFLAGS) -O2 -std=gnu11 $(WARNING_CFLAGS) \
 		$(emulator_flags) $(CUDA_CFLAGS) -MD -MF $(@:.o=.d) -MT $@ -c -o $@ $<
 
-$(emulator_kernels): tests/cuda_emulator/%.o: kernels/%.cu kernels/%.fatbin.c \
+$(emulator_kernels): tests/cuda_emulator/%.o: %.cu %.fatbin.c \
 		$(top_srcdir)/tests/cuda_emulator/compile.sh Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SHELL) $(top_srcdir)/tests/cuda_emulator/compile.sh $@ $< \
-		kernels $(CXX) $(CXXFLAGS) -O2 -std=c++17 -fno-strict-aliasing $(emulator_flags) \
+		$(*D) $(CXX) $(CXXFLAGS) -O2 -std=c++17 -fno-strict-aliasing $(emulator_flags) \
 		-include device_code.h
 
-$(emulator_watched): tests/cuda_emulator/watched/%.o: kernels/%.cu kernels/%.fatbin.c \
+$(emulator_watched): tests/cuda_emulator/watched/%.o: %.cu %.fatbin.c \
 		$(top_srcdir)/tests/cuda_emulator/compile.sh Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SHELL) $(top_srcdir)/tests/cuda_emulator/compile.sh $@ $< \
-		kernels $(CXX) $(CXXFLAGS) -O1 -std=c++17 -fno-strict-aliasing -fno-threadsafe-statics $(emulator_flags) \
+		$(*D) $(CXX) $(CXXFLAGS) -O1 -std=c++17 -fno-strict-aliasing -fno-threadsafe-statics $(emulator_flags) \
 		-include device_code.h $(WATCH_FLAGS)
 
 # It stays loaded, so that counts last as long as the process.
