@@ -193,9 +193,8 @@ mvf_status mvf_source_open_input(mvf_source *source, const char *url)
     error = find_stream_info(source);
     if (source->interrupted)
         return MVF_ERROR_INTERRUPTED;
-    return source->timed_out || (error < 0 && !source->format->nb_streams)
-               ? fail_open(source, error)
-               : MVF_OK;
+    int is_fatal = error == AVERROR(ENOMEM) || (error < 0 && !source->format->nb_streams);
+    return source->timed_out || is_fatal ? fail_open(source, error) : MVF_OK;
 }
 
 static int is_picture_track(const AVStream *stream)

@@ -328,7 +328,8 @@ static int add_copied(mvf_overlay *overlay, const AVStream *in)
     if (!copied->subtitles)
         out->codecpar->codec_tag = 0;
     out->disposition = in->disposition;
-    av_dict_copy(&out->metadata, in->metadata, 0);
+    if (error >= 0)
+        error = av_dict_copy(&out->metadata, in->metadata, 0);
     copied->out = out;
     return error < 0 ? error : 0;
 }
@@ -337,9 +338,14 @@ static int add_other(mvf_overlay *overlay, const AVStream *in)
 {
     if (!is_wanted(overlay, in))
         return 0;
-    if (is_held(overlay, in->codecpar) || mvf_subtitles_open(&overlay->copied[in->index].subtitles,
-                                                             in, overlay->format->oformat) == 0)
+    int error = is_held(overlay, in->codecpar)
+                    ? 0
+                    : mvf_subtitles_open(&overlay->copied[in->index].subtitles, in,
+                                         overlay->format->oformat);
+    if (!error)
         return add_copied(overlay, in);
+    if (error == AVERROR(ENOMEM))
+        return error;
     mvf_log(&overlay->logger, MVF_LOG_WARNING,
             "%s: stream %d (%s) is left out: the format does not hold it", overlay->name, in->index,
             avcodec_get_name(in->codecpar->codec_id));
@@ -363,8 +369,9 @@ static int write_header(mvf_overlay *overlay, int with_copies)
     /* MP4 states when a track starts in units of the whole file's, by default coarser than ours. */
     AVDictionary *options = NULL;
     if (overlay->time_base.num == 1)
-        av_dict_set_int(&options, "movie_timescale", overlay->time_base.den, 0);
-    error = avformat_write_header(overlay->format, &options);
+        error = av_dict_set_int(&options, "movie_timescale", overlay->time_base.den, 0);
+    if (error >= 0)
+        error = avformat_write_header(overlay->format, &options);
     av_dict_free(&options);
     return error;
 }
@@ -380,7 +387,7 @@ static int new_muxer(mvf_overlay *overlay)
 static mvf_status open_muxer(mvf_overlay *overlay)
 {
     int error = write_header(overlay, 1);
-    if (error < 0 && overlay->format->nb_streams > 1) {
+    if (error < 0 && error != AVERROR(ENOMEM) && overlay->format->nb_streams > 1) {
         mvf_log(&overlay->logger, MVF_LOG_WARNING, "%s: the other streams are left out: %s",
                 overlay->name, av_err2str(error));
         for (unsigned i = 0; i < overlay->n_copied; i++)
@@ -454,29 +461,34 @@ static int set_copied_time(mvf_overlay *overlay, AVPacket *packet, AVRational in
     return packet->pts >= 0 || (overlay->format->oformat->flags & AVFMT_TS_NEGATIVE);
 }
 
-/* Whether the packet is to be written. */
+/* Above 0: the packet is to be written. */
 static int convert_text(mvf_overlay *overlay, AVPacket *packet)
 {
     copied_stream *copied = &overlay->copied[packet->stream_index];
     int result = copied->subtitles ? mvf_subtitles_convert(copied->subtitles, packet) : 1;
+    if (result == AVERROR(ENOMEM))
+        return result;
     if (result < 0 && !copied->warned_text++)
         mvf_log(&overlay->logger, MVF_LOG_WARNING,
                 "%s: subtitles of stream %d that cannot be converted are left out: %s",
                 overlay->name, packet->stream_index, av_err2str(result));
-    return result > 0;
+    return result < 0 ? 0 : result;
 }
 
 static mvf_status write_copied(mvf_overlay *overlay, AVPacket *packet)
 {
     copied_stream *copied = &overlay->copied[packet->stream_index];
     AVRational in = overlay->source->format->streams[packet->stream_index]->time_base;
-    if (!convert_text(overlay, packet) || !set_copied_time(overlay, packet, in))
+    int result = convert_text(overlay, packet);
+    if (result < 0)
+        return fail_av(overlay, result, "subtitles cannot be converted");
+    if (!result || !set_copied_time(overlay, packet, in))
         return MVF_OK;
     packet->stream_index = copied->out->index;
     packet->pos = -1;
     av_packet_rescale_ts(packet, in, copied->out->time_base);
     int error = av_interleaved_write_frame(overlay->format, packet);
-    if (error < 0 && overlay->output.io->error)
+    if (error < 0 && (overlay->output.io->error || error == AVERROR(ENOMEM)))
         return fail_av(overlay, error, "writing failed");
     if (error < 0 && !overlay->warned_copy++)
         mvf_log(&overlay->logger, MVF_LOG_WARNING, "%s: packets of stream %s are left out: %s",

@@ -246,7 +246,11 @@ static int judge_files(int status)
         if (!is_hidden)
             return judge("standard output is not what it should be"), 0;
     }
-    n_other += differs != 0;
+    if (differs) {
+        n_other++;
+        fprintf(report, "%s fault %" PRIu64 " (%s): another output\n", kind_names[trial->kind],
+                trial->nth, trial->struck_at);
+    }
     if (now.n_files < first.n_files)
         return judge("%zu of %zu files are missing", first.n_files - now.n_files, first.n_files), 0;
     return 1;
