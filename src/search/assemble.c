@@ -50,43 +50,62 @@ uint32_t mvf_assembly_j(const mvf_assembly *assembly, size_t ref, mvf_place p)
     return mvf_assembly_match(assembly, ref, p)->cost + mvf_assembly_rate(assembly, ref, p);
 }
 
+/* Fills in where the block lies and how much of it the frame holds. */
+static inline void locate(mvf_block *block, mvf_grid grid, int32_t col, int32_t row, int32_t width,
+                          int32_t height)
+{
+    block->x = col * grid.step_x;
+    block->y = row * grid.step_y;
+    block->w = (uint16_t)mvf_rule_visible(block->x, grid.block_w, width);
+    block->h = (uint16_t)mvf_rule_visible(block->y, grid.block_h, height);
+}
+
 void mvf_assembly_locate(const mvf_assembly *assembly, mvf_place p, mvf_block *block)
 {
     const mvf_search_config *config = assembly->config;
     mvf_grid grid = mvf_search_grid(config, (int32_t)(p.level - config->levels));
-    block->x = p.col * grid.step_x;
-    block->y = p.row * grid.step_y;
-    block->w = (uint16_t)mvf_rule_visible(block->x, grid.block_w, config->width);
-    block->h = (uint16_t)mvf_rule_visible(block->y, grid.block_h, config->height);
+    locate(block, grid, p.col, p.row, config->width, config->height);
 }
 
-static uint8_t block_flags(const mvf_search_config *config, const mvf_match *match)
+/* What a match becomes; passed by value, for the loop over a whole level. */
+typedef struct vector_rule {
+    /* From the match's unit to the field's. */
+    int32_t factor;
+    /* A vector that long, in the match's unit, lies on the border of the search range. */
+    int32_t edge_x, edge_y;
+    int8_t dir;
+    int16_t ref;
+} vector_rule;
+
+static vector_rule rule_for(const mvf_assembly *assembly, size_t ref)
 {
-    int32_t end_x = config->range_x * config->match_scale,
-            end_y = config->range_y * config->match_scale;
-    int on_edge = (end_x && abs(match->x) >= end_x) || (end_y && abs(match->y) >= end_y);
-    return on_edge ? MVF_BLOCK_RANGE_EDGE : 0;
+    const mvf_search_config *config = assembly->config;
+    int32_t edge_x = config->range_x * config->match_scale,
+            edge_y = config->range_y * config->match_scale;
+    return (vector_rule){.factor = assembly->field->mv_scale / config->match_scale,
+                         .edge_x = edge_x ? edge_x : INT32_MAX,
+                         .edge_y = edge_y ? edge_y : INT32_MAX,
+                         .dir = assembly->dirs[ref],
+                         .ref = (int16_t)ref};
+}
+
+static inline void take_match(mvf_block *block, vector_rule rule, mvf_match match)
+{
+    int on_edge = abs(match.x) >= rule.edge_x || abs(match.y) >= rule.edge_y;
+    block->mv_x = (int16_t)(match.x * rule.factor);
+    block->mv_y = (int16_t)(match.y * rule.factor);
+    block->cost = match.cost;
+    block->dir = rule.dir;
+    block->flags = on_edge ? MVF_BLOCK_RANGE_EDGE : 0;
+    block->ref = rule.ref;
 }
 
 /* The block as it is predicted from one reference. */
 static mvf_block *write_vector(writer *w, mvf_place p, size_t ref)
 {
-    const mvf_assembly *a = w->assembly;
-    const mvf_match *match = mvf_assembly_match(a, ref, p);
-    int32_t factor = a->field->mv_scale / a->config->match_scale;
     mvf_block *block = w->next++;
-    *block = (mvf_block){.mv_x = (int16_t)(match->x * factor),
-                         .mv_y = (int16_t)(match->y * factor),
-                         .cost = match->cost,
-                         .dir = a->dirs[ref],
-                         .flags = block_flags(a->config, match),
-                         .ref = (int16_t)ref};
-    mvf_assembly_locate(a, p, block);
-    if (a->ratings) {
-        const mvf_rating *rating = a->ratings + (match - a->matches);
-        block->flags = rating->flags;
-        a->field->confidence[block - a->field->blocks] = rating->confidence;
-    }
+    take_match(block, rule_for(w->assembly, ref), *mvf_assembly_match(w->assembly, ref, p));
+    mvf_assembly_locate(w->assembly, p, block);
     return block;
 }
 
@@ -107,11 +126,43 @@ static void write_block(writer *w, mvf_place p)
     }
 }
 
-static void write_level(writer *w, const mvf_level *level)
+static void write_chosen_level(writer *w, const mvf_level *level)
 {
     for (int32_t row = 0; row < level->rows; row++)
         for (int32_t col = 0; col < level->cols; col++)
             write_block(w, (mvf_place){level, col, row});
+}
+
+/* With method truemotion: the flags and the confidence of blocks that are written in the order of
+ * their ratings. */
+static void take_ratings(mvf_field *field, const mvf_rating *ratings, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        field->blocks[i].flags = ratings[i].flags;
+        field->confidence[i] = ratings[i].confidence;
+    }
+}
+
+/* Of the reference in turn. */
+static void write_level(writer *w, const mvf_level *level)
+{
+    const mvf_assembly *a = w->assembly;
+    const mvf_search_config *config = a->config;
+    const mvf_match *match = mvf_assembly_match(a, w->ref, (mvf_place){level, 0, 0});
+    mvf_grid grid = mvf_search_grid(config, (int32_t)(level - config->levels));
+    vector_rule rule = rule_for(a, w->ref);
+    int32_t width = config->width, height = config->height;
+    for (int32_t row = 0; row < grid.rows; row++) {
+        mvf_block *block = w->next;
+        for (int32_t col = 0; col < grid.cols; col++, block++) {
+            take_match(block, rule, *match++);
+            locate(block, grid, col, row, width, height);
+        }
+        if (a->ratings)
+            take_ratings(a->field, a->ratings, (size_t)(w->next - a->field->blocks),
+                         (size_t)(block - a->field->blocks));
+        w->next = block;
+    }
 }
 
 /* The tree. */
@@ -238,7 +289,10 @@ void mvf_assemble_field(const mvf_assembly *assembly)
         if (is_tree)
             write_trees(&w);
         for (int32_t i = 0; i < config->n_levels && !is_tree; i++)
-            write_level(&w, &config->levels[i]);
+            if (assembly->choices)
+                write_chosen_level(&w, &config->levels[i]);
+            else
+                write_level(&w, &config->levels[i]);
     }
     field->n_blocks = (size_t)(w.next - field->blocks);
     if (assembly->ratings ? assembly->is_identical : is_duplicate(field, assembly->choices != NULL))

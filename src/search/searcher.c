@@ -178,8 +178,8 @@ static void abandon_jobs(mvf_searcher *s, submission *entry)
 static void free_submission(submission *entry)
 {
     mvf_field_free(&entry->field);
-    free(entry->matches);
-    free(entry->ratings);
+    mvf_free_aligned(entry->matches);
+    mvf_free_aligned(entry->ratings);
     free(entry->predictors);
     free(entry->hints);
     *entry = (submission){.field = NULL};
@@ -482,6 +482,23 @@ static mvf_status copy_guides(mvf_searcher *s, submission *entry, const mvf_guid
     return MVF_OK;
 }
 
+/* Its blocks are not zeroed first: all of them are written. */
+static mvf_status alloc_field(submission *entry, size_t n_blocks)
+{
+    MVF_TRY(mvf_field_alloc(&entry->field, entry->n_references, 0));
+    if (!n_blocks)
+        return MVF_OK;
+    mvf_field *field = entry->field;
+    free(field->blocks);
+    field->blocks = n_blocks <= SIZE_MAX / sizeof *field->blocks
+                        ? malloc(n_blocks * sizeof *field->blocks)
+                        : NULL;
+    if (entry->ratings)
+        field->confidence = malloc(n_blocks);
+    field->n_blocks = n_blocks;
+    return field->blocks && (field->confidence || !entry->ratings) ? MVF_OK : MVF_ERROR_MEMORY;
+}
+
 static mvf_status prepare_submission(mvf_searcher *s, submission *entry,
                                      const mvf_picture *const *all, size_t n_references,
                                      const mvf_guides *guides, void *opaque)
@@ -492,15 +509,15 @@ static mvf_status prepare_submission(mvf_searcher *s, submission *entry,
     if (n_references && s->config.merge == MVF_MERGE_AVERAGE)
         n_blocks = 2 * s->config.n_matches;
     *entry = (submission){.n_references = n_references};
-    entry->matches = mvf_alloc_array(n_matches, sizeof *entry->matches);
-    if (!entry->matches || mvf_field_alloc(&entry->field, n_references, n_blocks) != MVF_OK)
+    entry->matches = mvf_alloc_aligned(n_matches, sizeof *entry->matches);
+    if (!entry->matches)
         return MVF_ERROR_MEMORY;
     if (s->config.method == MVF_METHOD_TRUEMOTION) {
-        entry->ratings = mvf_alloc_array(n_matches, sizeof *entry->ratings);
-        entry->field->confidence = mvf_alloc_array(n_blocks, 1);
-        if (!entry->ratings || !entry->field->confidence)
+        entry->ratings = mvf_alloc_aligned(n_matches, sizeof *entry->ratings);
+        if (!entry->ratings)
             return MVF_ERROR_MEMORY;
     }
+    MVF_TRY(alloc_field(entry, n_blocks));
     describe_field(s, entry->field, all, opaque);
     for (size_t i = 0; i < n_references; i++)
         entry->dirs[i] = reference_direction(all[0], all[1 + i]);
