@@ -46,7 +46,7 @@ static __device__ __forceinline__ uint32_t clamped_vector(int32_t x, int32_t y)
 
 static __device__ __forceinline__ int32_t distance(uint32_t a, uint32_t b)
 {
-    return abs(x_of(a) - x_of(b)) + abs(y_of(a) - y_of(b));
+    return (int32_t)__sad(x_of(a), x_of(b), __sad(y_of(a), y_of(b), 0u));
 }
 
 // The quotient rounded down; the divisor is positive.
@@ -98,17 +98,23 @@ static __device__ __forceinline__ void place_of(int32_t i, int32_t few, int32_t 
     *dx = few ? 0x2031 >> 4 * i & 3 : 2 * (i & 1) + (*dy & 1);
 }
 
-// Four samples weighted by parts of 64, three features side by side.
-static __device__ __forceinline__ uint32_t blend(uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                                                 int32_t fx, int32_t fy)
+// What four samples weigh, a byte each, in parts of 64.
+static __device__ __forceinline__ uint32_t weights_of(int32_t fx, int32_t fy)
 {
-    constexpr uint32_t outer = 0x00ff00ff, half = 0x00200020;
-    uint32_t wa = (8 - fx) * (8 - fy), wb = fx * (8 - fy), wc = (8 - fx) * fy, wd = fx * fy;
-    uint32_t i_gy =
-        (a & outer) * wa + (b & outer) * wb + (c & outer) * wc + (d & outer) * wd + half;
-    uint32_t gx =
-        (a >> 8 & 255) * wa + (b >> 8 & 255) * wb + (c >> 8 & 255) * wc + (d >> 8 & 255) * wd + 32;
-    return i_gy >> 6 & outer | gx >> 6 << 8;
+    return (8 - fx) * (8 - fy) | fx * (8 - fy) << 8 | (8 - fx) * fy << 16 | fx * fy << 24;
+}
+
+// Four samples weighted, three features side by side: a feature's four bytes lie together for one
+// sum of products.
+static __device__ __forceinline__ uint32_t blend(uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                                                 uint32_t weights)
+{
+    uint32_t ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
+    uint32_t i = __dp4a(__byte_perm(ab, cd, 0x5410), weights, 32u);
+    uint32_t gx = __dp4a(__byte_perm(ab, cd, 0x7632), weights, 32u);
+    uint32_t gy = __dp4a(__byte_perm(__byte_perm(a, b, 0x0062), __byte_perm(c, d, 0x0062), 0x5410),
+                         weights, 32u);
+    return (i + (gy << 16)) >> 6 & 0x00ff00ff | gx << 2 & 0x0000ff00;
 }
 
 // How a vector reads the reference: the half samples round it, and its place between them.
@@ -137,25 +143,56 @@ static __device__ __forceinline__ tm_taps taps_at(const mvf_tm_params &p, const 
     return t;
 }
 
-static __device__ __forceinline__ int32_t pixel_cost(const mvf_tm_params &p, const tm_window &w,
-                                                     const tm_taps &t, int32_t dx, int32_t dy)
+static __device__ __forceinline__ int32_t difference(uint32_t own, uint32_t other)
 {
-    int64_t at = (int64_t)dy * p.stride_px + dx;
-    uint32_t own = w.current[(int64_t)w.y * p.stride_px + w.x + at];
-    uint32_t other = blend(t.a[at], t.b[at], t.c[at], t.d[at], t.fx, t.fy);
     return min((int32_t)__vsadu4(own, other), MVF_TM_PIXEL_COST_MAX);
 }
 
-static __device__ int32_t window_cost(const mvf_tm_params &p, const tm_window &w, uint32_t v)
+// The current window's px that count.
+template <bool FEW> struct tm_own {
+    uint32_t px[FEW ? 4 : 8];
+};
+
+template <bool FEW>
+static __device__ __forceinline__ tm_own<FEW> own_px(const mvf_tm_params &p, const tm_window &w)
+{
+    tm_own<FEW> own;
+    const uint32_t *from = w.current + (int64_t)w.y * p.stride_px + w.x;
+#pragma unroll
+    for (int32_t i = 0; i < (FEW ? 4 : 8); i++) {
+        int32_t dx, dy;
+        place_of(i, FEW, &dx, &dy);
+        own.px[i] = from[dy * p.stride_px + dx];
+    }
+    return own;
+}
+
+// The cost at one vector each lane. All lanes of the warp call it: vectors of half samples, which
+// are most, read one sample a px where they are among themselves.
+template <bool FEW>
+static __device__ __forceinline__ int32_t window_cost(const mvf_tm_params &p, const tm_window &w,
+                                                      const tm_own<FEW> &own, uint32_t v)
 {
     tm_taps t = taps_at(p, w, v);
-    int32_t sum = 0, n = p.few ? 4 : 8;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t dx, dy;
-        place_of(i, p.few, &dx, &dy);
-        sum += pixel_cost(p, w, t, dx, dy);
+    int32_t sum = 0;
+    if (__any_sync(ALL_LANES, t.fx | t.fy)) {
+        uint32_t weights = weights_of(t.fx, t.fy);
+#pragma unroll
+        for (int32_t i = 0; i < (FEW ? 4 : 8); i++) {
+            int32_t dx, dy;
+            place_of(i, FEW, &dx, &dy);
+            int32_t at = dy * p.stride_px + dx;
+            sum += difference(own.px[i], blend(t.a[at], t.b[at], t.c[at], t.d[at], weights));
+        }
+    } else {
+#pragma unroll
+        for (int32_t i = 0; i < (FEW ? 4 : 8); i++) {
+            int32_t dx, dy;
+            place_of(i, FEW, &dx, &dy);
+            sum += difference(own.px[i], t.a[dy * p.stride_px + dx]);
+        }
     }
-    return p.few ? 4 * sum : 2 * sum;
+    return (FEW ? 4 : 2) * sum;
 }
 
 static __device__ __forceinline__ int32_t team_sum(int32_t value)
@@ -175,15 +212,17 @@ static __device__ __forceinline__ int32_t team_min(int32_t value)
 }
 
 // The cost at one vector, a px each lane.
-static __device__ int32_t team_cost(const mvf_tm_params &p, const tm_window &w, uint32_t v,
-                                    int32_t lane)
+template <bool FEW>
+static __device__ __forceinline__ int32_t team_cost(const mvf_tm_params &p, const tm_window &w,
+                                                    uint32_t v, int32_t lane)
 {
     tm_taps t = taps_at(p, w, v);
-    int32_t dx, dy, cost = 0;
-    place_of(p.few ? lane & 3 : lane, p.few, &dx, &dy);
-    if (!p.few || lane < 4)
-        cost = pixel_cost(p, w, t, dx, dy);
-    return team_sum(cost) * (p.few ? 4 : 2);
+    int32_t dx, dy;
+    place_of(FEW ? lane & 3 : lane, FEW, &dx, &dy);
+    int32_t at = dy * p.stride_px + dx;
+    uint32_t other = blend(t.a[at], t.b[at], t.c[at], t.d[at], weights_of(t.fx, t.fy));
+    int32_t cost = difference(w.current[(int64_t)w.y * p.stride_px + w.x + at], other);
+    return team_sum(!FEW || lane < 4 ? cost : 0) * (FEW ? 4 : 2);
 }
 
 // The cell of this team, the last one for those behind it.
@@ -215,54 +254,89 @@ static __device__ __forceinline__ int32_t key_of(int32_t cost, int32_t order)
     return cost << 6 | order;
 }
 
-// Drops the vectors that are much like the own one or like one before them.
-static __device__ __forceinline__ void drop_alike(const mvf_tm_params &p, const tm_cell &cell,
-                                                  uint32_t own, const uint32_t *vectors,
-                                                  int32_t *is_new)
+// A vector's distance from the own one, in steps of the pass.
+static __device__ __forceinline__ uint32_t steps_from(const mvf_tm_params &p, uint32_t own,
+                                                      uint32_t v)
 {
     int32_t half = 1 << p.log2_step >> 1;
-    uint32_t steps[MVF_TM_MAX_REACHES];
-#pragma unroll
-    for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++) {
-        int32_t x = (x_of(vectors[r]) - x_of(own) + half) >> p.log2_step;
-        int32_t y = (y_of(vectors[r]) - y_of(own) + half) >> p.log2_step;
-        steps[r] = vector_of(x, y);
-        is_new[r] = r < p.n_reaches && !((uint32_t)(x + 1) <= 2 && (uint32_t)(y + 1) <= 2);
-    }
-#pragma unroll
-    for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++)
-        for (int32_t lane = 0; lane < TEAM; lane++) {
-            uint32_t before = __shfl_sync(ALL_LANES, steps[r], lane, TEAM);
-#pragma unroll
-            for (int32_t later = r; later < MVF_TM_MAX_REACHES; later++)
-                if (steps[later] == before && (later > r || cell.lane > lane))
-                    is_new[later] = 0;
-        }
+    return vector_of((x_of(v) - x_of(own) + half) >> p.log2_step,
+                     (y_of(v) - y_of(own) + half) >> p.log2_step);
 }
 
-static __device__ void find_in_pass(const mvf_tm_params &p, const tm_window &w, const tm_cell &cell,
-                                    const uint32_t *vectors, uint32_t own, tm_candidates &c)
+static __device__ __forceinline__ int32_t is_within_a_step(uint32_t steps)
 {
-    int32_t dx = neighbour_x(cell.lane), dy = neighbour_y(cell.lane), is_new[MVF_TM_MAX_REACHES];
-    c.vectors[0] =
-        clamped_vector(x_of(own) + dx * (1 << p.log2_step), y_of(own) + dy * (1 << p.log2_step));
+    return (uint32_t)(x_of(steps) + 1) <= 2 && (uint32_t)(y_of(steps) + 1) <= 2;
+}
+
+// The vectors of neighbours that are not much like a cell's own one, in their order.
+struct tm_list {
+    uint32_t vectors[TEAM * MVF_TM_MAX_REACHES], steps[TEAM * MVF_TM_MAX_REACHES];
+    uint8_t orders[TEAM * MVF_TM_MAX_REACHES];
+};
+
+// Their number.
+static __device__ __forceinline__ int32_t list_neighbours(const mvf_tm_params &p,
+                                                          const tm_cell &cell,
+                                                          const uint32_t *vectors, uint32_t own,
+                                                          tm_list *list)
+{
+    int32_t dx = neighbour_x(cell.lane), dy = neighbour_y(cell.lane), n = 0;
+    int32_t first_lane = threadIdx.x % 32 - cell.lane;
 #pragma unroll
     for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++) {
         int32_t col = clamp_between(cell.col + p.reaches[r] * dx, 0, p.cols - 1);
         int32_t row = clamp_between(cell.row + p.reaches[r] * dy, 0, p.rows - 1);
-        c.vectors[1 + r] = vectors[row * p.cols + col];
+        uint32_t v = vectors[row * p.cols + col], steps = steps_from(p, own, v);
+        int32_t is_other = r < p.n_reaches && !is_within_a_step(steps);
+        uint32_t others = __ballot_sync(ALL_LANES, is_other) >> first_lane & ((1 << TEAM) - 1);
+        if (is_other) {
+            int32_t at = n + __popc(others & ((1u << cell.lane) - 1));
+            list->vectors[at] = v;
+            list->steps[at] = steps;
+            list->orders[at] = (uint8_t)(TEAM * (1 + r) + cell.lane);
+        }
+        n += __popc(others);
     }
-    drop_alike(p, cell, own, c.vectors + 1, is_new);
-    c.keys[0] = key_of(window_cost(p, w, c.vectors[0]), cell.lane);
-#pragma unroll
-    for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++)
-        c.keys[1 + r] =
-            is_new[r] ? key_of(window_cost(p, w, c.vectors[1 + r]), TEAM * (1 + r) + cell.lane)
-                      : NO_KEY;
+    __syncwarp();
+    return n;
 }
 
-static __device__ void find_at_top(const mvf_tm_params &p, const tm_window &w, const tm_cell &cell,
-                                   tm_candidates &c)
+static __device__ __forceinline__ int32_t is_like_one_before(const tm_list &list, int32_t index)
+{
+    int32_t found = 0;
+    uint32_t steps = list.steps[index];
+    for (int32_t i = 0; i < index; i++)
+        found |= list.steps[i] == steps;
+    return found;
+}
+
+template <bool FEW>
+static __device__ __forceinline__ void
+find_in_pass(const mvf_tm_params &p, const tm_window &w, const tm_cell &cell, const tm_own<FEW> &px,
+             const uint32_t *vectors, uint32_t own, tm_list *list, tm_candidates &c)
+{
+    int32_t n = list_neighbours(p, cell, vectors, own, list);
+    c.vectors[0] = clamped_vector(x_of(own) + neighbour_x(cell.lane) * (1 << p.log2_step),
+                                  y_of(own) + neighbour_y(cell.lane) * (1 << p.log2_step));
+    c.keys[0] = key_of(window_cost<FEW>(p, w, px, c.vectors[0]), cell.lane);
+#pragma unroll
+    for (int32_t r = 0; r < MVF_TM_MAX_REACHES; r++) {
+        int32_t index = TEAM * r + cell.lane;
+        int32_t is_new = index < n && !is_like_one_before(*list, index);
+        c.vectors[1 + r] = is_new ? list->vectors[index] : own;
+        c.keys[1 + r] = NO_KEY;
+        if (__any_sync(ALL_LANES, is_new)) {
+            int32_t cost = window_cost<FEW>(p, w, px, c.vectors[1 + r]);
+            if (is_new)
+                c.keys[1 + r] = key_of(cost, list->orders[index]);
+        }
+    }
+}
+
+template <bool FEW>
+static __device__ __forceinline__ void find_at_top(const mvf_tm_params &p, const tm_window &w,
+                                                   const tm_cell &cell, const tm_own<FEW> &px,
+                                                   tm_candidates &c)
 {
     constexpr int32_t side = 2 * MVF_TM_TOP_RANGE_PX + 1;
     c.vectors[0] = 0;
@@ -272,7 +346,7 @@ static __device__ void find_at_top(const mvf_tm_params &p, const tm_window &w, c
         int32_t order = TEAM * r + cell.lane, place = order < side * side / 2 ? order : order + 1;
         c.vectors[1 + r] = vector_of(MVF_TM_UNIT * (place % side - MVF_TM_TOP_RANGE_PX),
                                      MVF_TM_UNIT * (place / side - MVF_TM_TOP_RANGE_PX));
-        c.keys[1 + r] = key_of(window_cost(p, w, c.vectors[1 + r]), order);
+        c.keys[1 + r] = key_of(window_cost<FEW>(p, w, px, c.vectors[1 + r]), order);
     }
 }
 
@@ -314,18 +388,26 @@ static __device__ void write_labels(const mvf_tm_params &p, const mvf_tm_flow &f
     }
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_label_top(mvf_tm_params p)
+template <bool FEW> static __device__ __forceinline__ void label_top(const mvf_tm_params &p)
 {
     mvf_tm_flow flow = flow_of(p);
     tm_cell cell = cell_of_team(p);
     tm_window w = window_at(p, flow, cell.col, cell.row);
     tm_candidates c;
-    int32_t cost = team_cost(p, w, 0, cell.lane);
-    find_at_top(p, w, cell, c);
-    write_labels(p, flow, cell, 0, cost, c);
+    find_at_top<FEW>(p, w, cell, own_px<FEW>(p, w), c);
+    write_labels(p, flow, cell, 0, team_cost<FEW>(p, w, 0, cell.lane), c);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_label(mvf_tm_params p)
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_label_top(mvf_tm_params p)
+{
+    if (p.few)
+        label_top<true>(p);
+    else
+        label_top<false>(p);
+}
+
+template <bool FEW>
+static __device__ __forceinline__ void label(const mvf_tm_params &p, tm_list *list)
 {
     mvf_tm_flow flow = flow_of(p);
     tm_cell cell = cell_of_team(p);
@@ -333,9 +415,18 @@ extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_label(mv
     const uint32_t *vectors = (const uint32_t *)(flow.work + p.vectors);
     uint32_t own = vectors[cell.index];
     tm_candidates c;
-    int32_t cost = team_cost(p, w, own, cell.lane);
-    find_in_pass(p, w, cell, vectors, own, c);
-    write_labels(p, flow, cell, own, cost, c);
+    find_in_pass<FEW>(p, w, cell, own_px<FEW>(p, w), vectors, own, list, c);
+    write_labels(p, flow, cell, own, team_cost<FEW>(p, w, own, cell.lane), c);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_label(mvf_tm_params p)
+{
+    __shared__ tm_list lists[MVF_TM_THREADS / TEAM];
+    tm_list *list = &lists[threadIdx.x / TEAM];
+    if (p.few)
+        label<true>(p, list);
+    else
+        label<false>(p, list);
 }
 
 // Paths.
@@ -358,7 +449,45 @@ static __device__ __forceinline__ tm_line line_of_team(const mvf_tm_params &p, i
     return line;
 }
 
-// One lane a label: L of each cell of a line, the next cell's labels being fetched meanwhile.
+// How many cells ahead of their use labels and costs are fetched.
+#define AHEAD 4
+
+// What comes in of a line, and the way along it.
+struct tm_path_reader {
+    const uint32_t *labels; // of the line's first cell
+    const int16_t *costs;
+    int32_t step, last; // from cell to cell, in places; the last cell
+    uint32_t label[AHEAD];
+    int32_t cost[AHEAD];
+};
+
+static __device__ __forceinline__ void fetch(tm_path_reader &in, int32_t lane, int32_t cell, int k)
+{
+    int32_t at = min(cell, in.last) * in.step + lane;
+    in.label[k] = in.labels[at];
+    in.cost[k] = in.costs[at];
+}
+
+// The cheapest way to a label from those of the cell before: one of them and the step between both,
+// less what the cheapest of them cost.
+static __device__ __forceinline__ int32_t way_to(const uint32_t *before, int32_t sum,
+                                                 uint32_t label, int32_t penalty_max)
+{
+    int32_t best = NO_KEY, least = NO_KEY;
+    uint4 four = *(const uint4 *)before;
+    uint2 two = *(const uint2 *)(before + 4);
+    uint32_t vectors[MVF_TM_LABELS] = {four.x, four.y, four.z, four.w, two.x, two.y};
+#pragma unroll
+    for (int32_t j = 0; j < MVF_TM_LABELS; j++) {
+        int32_t from = __shfl_sync(ALL_LANES, sum, j, TEAM);
+        least = min(least, from);
+        best = __viaddmin_s32(
+            from, min(MVF_TM_PENALTY_SLOPE * distance(label, vectors[j]), penalty_max), best);
+    }
+    return best - least;
+}
+
+// One lane a label: L of each cell of a line.
 extern "C" __global__ void __launch_bounds__(MVF_TM_PATH_THREADS) truemotion_path(mvf_tm_params p)
 {
     mvf_tm_flow flow = flow_of(p);
@@ -367,34 +496,27 @@ extern "C" __global__ void __launch_bounds__(MVF_TM_PATH_THREADS) truemotion_pat
     int32_t index = blockIdx.x * (MVF_TM_PATH_THREADS / TEAM) + threadIdx.x / TEAM;
     int32_t exists = index < n_lines;
     tm_line line = line_of_team(p, min(index, n_lines - 1));
-    const uint32_t *labels = (const uint32_t *)(flow.work + p.labels) + lane;
-    const int16_t *costs = (const int16_t *)(flow.work + p.costs) + lane;
-    int16_t *paths = (int16_t *)(flow.work + p.paths + line.sense * p.path_bytes) + lane;
-    int64_t at = (int64_t)line.first * MVF_TM_PLACES, step = (int64_t)line.step * MVF_TM_PLACES;
+    int64_t first = (int64_t)line.first * MVF_TM_PLACES;
+    tm_path_reader in = {(const uint32_t *)(flow.work + p.labels) + first,
+                         (const int16_t *)(flow.work + p.costs) + first, line.step * MVF_TM_PLACES,
+                         line.n - 1};
+    int16_t *paths = (int16_t *)(flow.work + p.paths + line.sense * p.path_bytes) + first + lane;
     // Teams of a warp may have lines of different lengths, and shuffle together.
-    int32_t n = max(line.n, __shfl_xor_sync(ALL_LANES, line.n, TEAM));
+    int32_t n = max(line.n, __shfl_xor_sync(ALL_LANES, line.n, TEAM)), sum = 0;
     n = max(n, __shfl_xor_sync(ALL_LANES, n, 2 * TEAM));
-    uint32_t label = labels[at], before = 0;
-    int32_t cost = costs[at], sum = 0;
-    for (int32_t i = 0; i < n; i++) {
-        int64_t next = i + 1 < line.n ? at + step : at;
-        uint32_t next_label = labels[next];
-        int32_t next_cost = costs[next], floor = team_min(sum), best = NO_KEY;
 #pragma unroll
-        for (int32_t j = 0; j < MVF_TM_LABELS; j++) {
-            int32_t from = __shfl_sync(ALL_LANES, sum, j, TEAM);
-            uint32_t vector = __shfl_sync(ALL_LANES, before, j, TEAM);
-            best = __viaddmin_s32(
-                from, min(MVF_TM_PENALTY_SLOPE * distance(label, vector), p.penalty_max), best);
+    for (int k = 0; k < AHEAD; k++)
+        fetch(in, lane, k, k);
+    for (int32_t first_cell = 0; first_cell < n; first_cell += AHEAD)
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            int32_t cell = first_cell + k, before = max(min(cell, line.n) - 1, 0);
+            int32_t way = way_to(in.labels + before * in.step, sum, in.label[k], p.penalty_max);
+            sum = in.cost[k] + (cell ? way : 0);
+            fetch(in, lane, cell + AHEAD, k);
+            if (exists && cell < line.n)
+                paths[cell * in.step] = (int16_t)sum;
         }
-        sum = i ? cost + best - floor : cost;
-        if (exists && i < line.n)
-            paths[at] = (int16_t)sum;
-        before = label;
-        label = next_label;
-        cost = next_cost;
-        at = next;
-    }
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_choose(mvf_tm_params p)
@@ -570,10 +692,12 @@ struct tm_match {
     uint8_t confidence, flags;
 };
 
-static __device__ int32_t rival_cost(const mvf_tm_params &p, const tm_window &w, uint32_t own,
-                                     uint32_t rival)
+static __device__ __forceinline__ int32_t rival_cost(const mvf_tm_params &p, const tm_window &w,
+                                                     const tm_own<false> &px, uint32_t own,
+                                                     uint32_t rival)
 {
-    return distance(own, rival) < MVF_TM_RIVAL_DISTANCE ? NO_KEY : window_cost(p, w, rival);
+    int32_t cost = window_cost<false>(p, w, px, rival);
+    return distance(own, rival) < MVF_TM_RIVAL_DISTANCE ? NO_KEY : cost;
 }
 
 static __device__ int32_t texture(const mvf_tm_params &p, const tm_window &w, int32_t lane)
@@ -596,9 +720,10 @@ extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_rate(mvf
     int32_t row = clamp_between(cell.row + dy * MVF_TM_RIVAL_REACH, 0, p.rows - 1);
     // Wider than a stored vector may be, like the CPU's.
     uint32_t near = vector_of(x_of(own) + dx * MVF_TM_UNIT, y_of(own) + dy * MVF_TM_UNIT);
-    int32_t cost = team_cost(p, w, own, cell.lane);
-    int32_t rival = team_min(
-        min(rival_cost(p, w, own, near), rival_cost(p, w, own, vectors[row * p.cols + col])));
+    int32_t cost = team_cost<false>(p, w, own, cell.lane);
+    tm_own<false> px = own_px<false>(p, w);
+    int32_t rival = team_min(min(rival_cost(p, w, px, own, near),
+                                 rival_cost(p, w, px, own, vectors[row * p.cols + col])));
     int32_t is_flat = texture(p, w, cell.lane) < MVF_TM_FLAT_TEXTURE;
     int32_t occluded = !((const uint8_t *)(flow.work + p.visible))[cell.index];
     if (cell.lane || !cell.exists)
