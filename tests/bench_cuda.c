@@ -3,9 +3,14 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <limits.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "check_kernels.h"
 #include "cuda/device.h"
@@ -374,4 +379,89 @@ void bench_cuda_hier(check_run *run)
 {
     static row_table table = {.rows = hier_rows, .n_rows = sizeof hier_rows / sizeof hier_rows[0]};
     bench_table(run, &table);
+}
+
+/* True motion, from pictures in host memory to finished fields. */
+
+static double wall_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Searches the frames back and forth, n_rounds times; 0 if a field is missing. */
+static int search_rounds(mvf_searcher *searcher, const check_plane *frames, int n_rounds)
+{
+    mvf_field *field;
+    mvf_status status = MVF_OK;
+    int n_fields = 0, n_pairs = n_rounds * (MAX_FRAMES - 1);
+    for (int i = 0; i < n_pairs && (status == MVF_OK || status == MVF_AGAIN); i++) {
+        int turn = i % (2 * MAX_FRAMES - 2), back = turn >= MAX_FRAMES - 1;
+        int at = back ? 2 * MAX_FRAMES - 2 - turn : turn;
+        mvf_picture reference = check_plane_picture(&frames[at], i),
+                    current = check_plane_picture(&frames[back ? at - 1 : at + 1], i + 1);
+        status = mvf_searcher_submit(searcher, &current, &reference, 1, NULL);
+        while (status == MVF_OK && (status = mvf_searcher_receive(searcher, &field)) == MVF_OK) {
+            mvf_field_free(&field);
+            n_fields++;
+        }
+    }
+    mvf_searcher_flush(searcher);
+    while (mvf_searcher_receive(searcher, &field) == MVF_OK) {
+        mvf_field_free(&field);
+        n_fields++;
+    }
+    return n_fields == n_pairs;
+}
+
+static void bench_true_motion(check_run *run, const scene *s, const check_plane *frames,
+                              mvf_effort effort, int32_t step)
+{
+    enum { N_ROUNDS_TIMED = 3 };
+    mvf_options options;
+    mvf_searcher *searcher;
+    mvf_options_init(&options);
+    options.logger = run->logger;
+    options.backend = MVF_BACKEND_CUDA;
+    options.method = MVF_METHOD_TRUEMOTION;
+    options.block_w = options.block_h = 4;
+    options.step_x = options.step_y = step;
+    options.effort = effort;
+    options.max_in_flight = MVF_CUDA_BATCH;
+    mvf_status status = mvf_searcher_open(&searcher, &options, 1920, 1080, 8);
+    check_result(run, status == MVF_OK, "cuda: open true motion");
+    if (status != MVF_OK)
+        return;
+    int ok = search_rounds(searcher, frames, 1);
+    double start = wall_seconds();
+    ok &= search_rounds(searcher, frames, N_ROUNDS_TIMED);
+    check_result(run, ok, "cuda: bench of true motion");
+    printf("truemotion %-9s effort %-4s step %d: %7.1f frames/s\n", s->name,
+           effort == MVF_EFFORT_LOW ? "low" : "high", (int)step,
+           N_ROUNDS_TIMED * (MAX_FRAMES - 1) / (wall_seconds() - start));
+    mvf_searcher_close(&searcher);
+}
+
+static void bench_true_motion_scene(check_run *run, const scene *s, int32_t step)
+{
+    check_plane frames[MAX_FRAMES];
+    alloc_frames(run, s, 8, frames, MAX_FRAMES);
+    bench_true_motion(run, s, frames, MVF_EFFORT_HIGH, step);
+    bench_true_motion(run, s, frames, MVF_EFFORT_LOW, step);
+    for (int i = 0; i < MAX_FRAMES; i++)
+        check_plane_free(&frames[i]);
+}
+
+void bench_cuda_true_motion(check_run *run)
+{
+#ifdef __GLIBC__
+    /* As the command does. */
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
+    for (int32_t step = 4; step; step = step == 4 ? 1 : 0)
+        for (size_t k = 0; k < N_SCENES && !run->n_failed; k++)
+            if (is_at_hand(run, &scenes[k]) && scenes[k].first_frame >= 0)
+                bench_true_motion_scene(run, &scenes[k], step);
 }

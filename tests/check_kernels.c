@@ -62,10 +62,14 @@ static const struct {
     /* 2: with and without. */
     int cuda;
 } benches[] = {
-    {"bench search", bench_search, 2},      {"bench truemotion", bench_truemotion, 0},
+    {"bench search", bench_search, 2},
+    {"bench truemotion", bench_truemotion, 0},
 #ifdef HAVE_CUDA
-    {"bench shapes", bench_cuda_shapes, 1}, {"bench rows", bench_cuda_rows, 1},
-    {"bench hier", bench_cuda_hier, 1},     {"bench minimum", bench_cuda_minimum, 1},
+    {"bench shapes", bench_cuda_shapes, 1},
+    {"bench rows", bench_cuda_rows, 1},
+    {"bench hier", bench_cuda_hier, 1},
+    {"bench minimum", bench_cuda_minimum, 1},
+    {"bench truemotion on CUDA", bench_cuda_true_motion, 1},
 #endif
 };
 

@@ -107,5 +107,6 @@ void bench_cuda_minimum(check_run *run);
 void bench_cuda_hier(check_run *run);
 void bench_cuda_rows(check_run *run);
 void bench_cuda_shapes(check_run *run);
+void bench_cuda_true_motion(check_run *run);
 
 #endif
