@@ -4,13 +4,14 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/line.h"
 #include "cli/message.h"
 
-static volatile sig_atomic_t stop_requested;
+static atomic_int stop_requested, is_broken_off;
 
 static void request_stop(int signal_number)
 {
@@ -40,7 +41,12 @@ int32_t run_processor_count(void)
 int run_interrupted(void *opaque)
 {
     (void)opaque;
-    return stop_requested;
+    return stop_requested || is_broken_off;
+}
+
+void run_break_off(int is_over)
+{
+    is_broken_off = is_over;
 }
 
 void run_source_options(mvf_source_options *source_options, const cli_options *options)

@@ -22,6 +22,9 @@ int32_t run_processor_count(void);
 void run_catch_signals(void);
 int run_interrupted(void *opaque);
 
+/* Makes runs and reads end as after a signal, or no longer so. */
+void run_break_off(int is_over);
+
 /* How the options have a video decoded. */
 void run_source_options(mvf_source_options *source_options, const cli_options *options);
 

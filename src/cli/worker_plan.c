@@ -66,12 +66,13 @@ static void add_all_devices(worker_plan *plan)
             plan->devices[plan->n_devices++] = i;
 }
 
-/* Whether CUDA serves the options; said once where it does not. */
+/* Whether CUDA serves the options. The run says so where it does not. */
 static int is_for_cuda(const cli_options *options, int32_t device)
 {
     mvf_options search = options->search;
     mvf_searcher *searcher;
     search.device = device;
+    search.logger = (mvf_logger){.callback = NULL};
     if (search.backend != MVF_BACKEND_AUTO)
         return 1;
     if (mvf_searcher_open(&searcher, &search, 64, 64, 8) != MVF_OK)

@@ -7,6 +7,7 @@
 
 #include <mvfield/section.h>
 
+#include "cli/ahead.h"
 #include "cli/line.h"
 #include "cli/message.h"
 #include "cli/worker_plan.h"
@@ -209,6 +210,27 @@ static job *take_job(crew *c)
     }
 }
 
+/* The source itself, read by another thread: with one decoder nothing else would decode while
+ * frames are handed to the search and fields taken from it. */
+static mvf_status work_ahead(worker *self, line_frames frames)
+{
+    ahead a;
+    int64_t n_frames = frames.end - frames.start;
+    if (self->crew->options->vectors == VECTORS_SEARCH && frames.end < INT64_MAX)
+        n_frames += (self->crew->options->reference & REFERENCE_NEXT) != 0;
+    mvf_status status = ahead_open(&a, frames.read, frames.opaque, n_frames);
+    if (status != MVF_OK)
+        return status;
+    frames.read = ahead_read;
+    frames.opaque = &a;
+    status = line_run(&self->l, &frames);
+    /* A read of an input that gives nothing ends no other way. */
+    run_break_off(1);
+    ahead_close(&a);
+    run_break_off(0);
+    return status;
+}
+
 /* Without the mutex. */
 static mvf_status work(worker *self, job *j)
 {
@@ -216,7 +238,7 @@ static mvf_status work(worker *self, job *j)
     self->at = j;
     line_frames frames = j->frames;
     if (!j->section)
-        return line_run(&self->l, &frames);
+        return work_ahead(self, frames);
     if (!self->reader) {
         mvf_source_options options;
         run_source_options(&options, c->options);
@@ -353,6 +375,8 @@ static mvf_status write_fields(crew *c, run_consumer consume, void *opaque)
     c->is_stopping = 1;
     pthread_cond_broadcast(&c->may_go_on);
     pthread_mutex_unlock(&c->mutex);
+    /* A worker may wait for an input that gives nothing. */
+    run_break_off(status != MVF_EOF && !c->needs_whole);
     return status == MVF_EOF ? MVF_OK : status;
 }
 
@@ -389,6 +413,7 @@ static void end_workers(crew *c)
         line_reset(&self->l);
         mvf_section_reader_close(&self->reader);
     }
+    run_break_off(0);
     free(c->workers);
     c->workers = NULL;
     c->n_workers = c->n_alive = 0;
@@ -457,6 +482,7 @@ static mvf_status run_planned(crew *c, const worker_plan *plan, run_consumer con
         status = run_crew(c, plan, consume, opaque);
     if (c->needs_whole) {
         plan = &whole;
+        c->needs_whole = 0;
         status = run_whole(c, plan, consume, opaque);
     }
     progress_clear();

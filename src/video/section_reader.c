@@ -95,7 +95,10 @@ static mvf_status open_codec(mvf_section_reader *reader)
 static mvf_status open_reader(mvf_section_reader *reader, const mvf_source_options *options)
 {
     mvf_source *view = &reader->view, *source = reader->source;
+    /* Whoever takes a section changes the logger meanwhile. */
+    pthread_mutex_lock(&source->sections.mutex);
     view->options = source->options;
+    pthread_mutex_unlock(&source->sections.mutex);
     if (options)
         memcpy(&view->options, options,
                options->struct_size < sizeof *options ? options->struct_size : sizeof *options);

@@ -10,11 +10,11 @@ emulator_sources = \
 	tests/cuda_emulator/warp.c
 watching_sources = tests/cuda_emulator/watch.c
 EXTRA_DIST += $(emulator_headers) $(emulator_sources) $(watching_sources) tests/cuda_emulator/compile.sh \
-	tests/cli/emulated.tap
+	tests/cli/devices.tap tests/cli/emulated.tap
 
 dist_check_SCRIPTS += tests/check_kernels_emulated.sh tests/check_kernels_watched.sh
 if HAVE_FFMPEG
-TESTS += tests/cli/emulated.tap
+TESTS += tests/cli/devices.tap tests/cli/emulated.tap
 endif
 
 if HAVE_CUDA_EMULATOR

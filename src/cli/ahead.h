@@ -1,0 +1,41 @@
+/*
+ * cli/ahead.h - frames read by a thread of their own, a few ahead of whoever uses them.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_CLI_AHEAD_H
+#define MVF_CLI_AHEAD_H
+
+#include <pthread.h>
+
+#include "cli/line.h"
+
+/* Frames that wait: enough that neither side waits for the other's next one, and few, since a GPU's
+ * decoder has few places for them. */
+#define AHEAD_FRAMES 2
+
+typedef struct ahead {
+    line_reader read;
+    void *opaque;
+    /* Frames that may still be read: a live input must not be asked for more than is wanted. */
+    int64_t n_left;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    mvf_frame *frames[AHEAD_FRAMES];
+    size_t first, n;
+    /* What comes after the frames, once that is known. */
+    int has_ended, is_stopping;
+    mvf_status ended;
+} ahead;
+
+/* Begins to read up to `n_frames` frames. MVF_ERROR_MEMORY. */
+mvf_status ahead_open(ahead *a, line_reader read, void *opaque, int64_t n_frames);
+
+/* The next frame, or what the reader returned instead, as a line_reader; MVF_EOF after so many. */
+mvf_status ahead_read(void *opaque, mvf_frame **frame);
+
+/* Ends the thread, which may be in a read, and frees what it has read. */
+void ahead_close(ahead *a);
+
+#endif
