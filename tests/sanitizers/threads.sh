@@ -23,3 +23,10 @@ src/cli/mvfield extract "$clip" $search --partitions square --block 64 --subpel 
 src/cli/mvfield extract "$clip" --backend cpu --threads 4 --frames 2 --preset truemotion --effort low \
 	--format null
 src/cli/mvfield overlay "$clip" --backend cpu --threads 4 --frames 3 --range 4 -o overlay.avi --overwrite
+long=$folder/long.mkv
+ffmpeg -nostdin -v error -y -f lavfi -i testsrc2=s=128x96:r=25:d=10 -c:v libx264 -g 30 -bf 2 \
+	-x264-params open-gop=1 "$long"
+for reference in previous both; do
+	src/cli/mvfield extract "$long" --backend cpu --threads 4 --range 1 --block 32 \
+		--reference $reference --decoders 3 --format null
+done
