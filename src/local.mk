@@ -65,8 +65,13 @@ src_libmvf_internal_la_LIBADD += src/libmvf_ssse3.la src/libmvf_avx2.la src/libm
 endif
 
 if HAVE_CUDA
-src_libmvf_internal_la_SOURCES += \
-	src/cuda/driver.c src/cuda/driver.h src/cuda/device.c src/cuda/device.h \
+# The device itself, which decoding uses too; like the base, each library carries its own hidden copy.
+noinst_LTLIBRARIES += src/libmvf_cuda.la
+src_libmvf_cuda_la_SOURCES = \
+	src/cuda/device.c src/cuda/device.h src/cuda/driver.c src/cuda/driver.h
+src_libmvf_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
+src_libmvf_internal_la_LIBADD += src/libmvf_cuda.la
+src_libmvf_internal_la_SOURCES += src/cuda/describe.c \
 	src/search/engine_cuda.c src/search/engine_cuda.h src/search/hier_cuda.c \
 	src/search/hier_cuda.h src/search/launch_cuda.c \
 	src/search/block_search_cuda.c src/search/block_search_cuda.h \
@@ -101,7 +106,7 @@ src_libmvf_video_internal_la_SOURCES = \
 	src/video/attach.c src/video/codec_vectors.c src/video/decode.c src/video/encode.c src/video/entries.c src/video/entries.h \
 	src/video/ffmpeg.c src/video/frame.c \
 	src/video/input.c src/video/internal.h src/video/key_packet.c src/video/luma.c src/video/open.c \
-	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c src/video/patience.c \
+	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c src/video/planar.c src/video/nvdec.h src/video/patience.c \
 	src/video/scale.c src/video/section.c src/video/section_reader.c src/video/seek.c src/video/source.c src/video/subtitles.c \
 	src/video/timeline.c src/video/write.h
 src_libmvf_video_internal_la_SOURCES += \
@@ -114,8 +119,15 @@ src_libmvf_video_internal_la_SOURCES += src/overlay/text_freetype.c
 else
 src_libmvf_video_internal_la_SOURCES += src/overlay/text_absent.c
 endif
-src_libmvf_video_internal_la_CFLAGS = $(AM_CFLAGS) $(FFMPEG_CFLAGS) $(TEXT_CFLAGS)
 src_libmvf_video_internal_la_LIBADD = src/libmvf_base.la
+if HAVE_CUDA
+src_libmvf_video_internal_la_SOURCES += src/video/nvdec.c
+src_libmvf_video_internal_la_LIBADD += src/libmvf_cuda.la
+else
+src_libmvf_video_internal_la_SOURCES += src/video/nvdec_absent.c
+endif
+src_libmvf_video_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CFLAGS)
+src_libmvf_video_internal_la_CFLAGS = $(AM_CFLAGS) $(FFMPEG_CFLAGS) $(TEXT_CFLAGS)
 
 lib_LTLIBRARIES += src/libmvfield-video.la
 src_libmvfield_video_la_SOURCES =

@@ -76,7 +76,7 @@ cli_tests = tests/cli/draw.tap tests/cli/report.tap tests/cli/codec.tap tests/cl
 	tests/cli/source.tap
 # What strangers send.
 cli_tests += tests/cli/damage.tap tests/cli/hostile.tap tests/cli/live.tap tests/cli/load.tap
-cli_tests += tests/cli/batch.tap tests/cli/decoders.tap tests/cli/engines.tap tests/cli/shard.tap tests/cli/slurm.tap
+cli_tests += tests/cli/batch.tap tests/cli/decoders.tap tests/cli/engines.tap tests/cli/hwaccel.tap tests/cli/shard.tap tests/cli/slurm.tap
 cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/readme.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
@@ -107,8 +107,11 @@ video_unit_ldadd = \
 tests_unit_draw_SOURCES = tests/unit/draw.c tests/unit/draw_pinned.h tests/unit/unit.h
 tests_unit_draw_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_draw_LDADD = $(video_unit_ldadd)
-check_PROGRAMS += tests/unit/codec_vectors
-TESTS += tests/unit/codec_vectors
+check_PROGRAMS += tests/unit/codec_vectors tests/unit/gpu_frames
+TESTS += tests/unit/codec_vectors tests/unit/gpu_frames
+tests_unit_gpu_frames_SOURCES = tests/unit/gpu_frames.c tests/unit/unit.h
+tests_unit_gpu_frames_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(FFMPEG_CFLAGS)
+tests_unit_gpu_frames_LDADD = $(video_unit_ldadd)
 tests_unit_codec_vectors_SOURCES = tests/unit/codec_vectors.c tests/unit/unit.h
 tests_unit_codec_vectors_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(FFMPEG_CFLAGS)
 tests_unit_codec_vectors_LDADD = $(video_unit_ldadd)

@@ -199,6 +199,9 @@ static mvf_status submit(line *l, const line_frame *next)
     if (!waiting)
         return MVF_ERROR_MEMORY;
     status = submit_pair(l, references, n_references);
+    if (status == MVF_OK)
+        status = l->options->looks_at_frames ? mvf_frame_download(waiting->frame)
+                                             : mvf_frame_drop_samples(waiting->frame);
     if (status != MVF_OK) {
         free_frame(waiting);
         return status;

@@ -171,6 +171,7 @@ static const char *set_fail_above(cli_options *options, const char *value)
 CHOICE_SETTER(set_vectors, vectors, "search or codec")
 NUMBER_SETTER(set_every, int64_t, every, 1, INT32_MAX, "a number from 1 on")
 CHOICE_SETTER(set_backend, search.backend, "auto, cpu or cuda")
+CHOICE_SETTER(set_hwaccel, hwaccel, "auto, none or cuda")
 NUMBER_SETTER(set_device, int32_t, search.device, 0, 1023,
               "a CUDA device number from 0 on (mvfield info lists them)")
 
@@ -549,6 +550,9 @@ static const option_spec specs[] = {
     HEADING("Machine"),
     {"backend", "NAME", SEARCHES | COMMAND_BENCH, set_backend,
      "auto, cpu or cuda [auto: a GPU if there is one]"},
+    {"hwaccel", "NAME", SEARCHES, set_hwaccel,
+     "what decodes: auto, none (the processor) or cuda (NVDEC, into the GPU's memory) [auto: cuda "
+     "where the search runs there and all decoders agree]"},
     {"device", "N", (SEARCHES & ~BY_WORKERS) | COMMAND_BENCH, set_device,
      "the CUDA device to use [0]"},
     {"device", "N[,N...]", BY_WORKERS, set_devices,
@@ -639,8 +643,9 @@ int options_describe(const cli_options *options, char *text, size_t size)
 {
     /* These say where to, and how fast. */
     static const char *const idle[] = {
-        "output", "format",    "overwrite", "shard", "backend", "device",   "threads", "cpu-level",
-        "quiet",  "log-level", "progress",  "jobs",  "timeout", "decoders", "verbose", NULL};
+        "output", "format",  "overwrite", "shard",   "backend",   "hwaccel",
+        "device", "threads", "cpu-level", "quiet",   "log-level", "progress",
+        "jobs",   "timeout", "decoders",  "verbose", NULL};
     int length = snprintf(text, size, "mvfield %s", mvf_version());
     for (int i = 0; i < N_SPECS; i++)
         if (options->given[i] && !is_one_of(specs[i].name, idle)) {
@@ -773,6 +778,12 @@ static parse_result check_truemotion_options(const cli_options *options)
     return PARSE_RUN;
 }
 
+int options_want_codec_vectors(const cli_options *options)
+{
+    return options->vectors == VECTORS_CODEC || options->search.method == MVF_METHOD_REFINE ||
+           (options->against && !strcmp(options->against, "codec"));
+}
+
 /* Options that would do nothing. */
 static parse_result check_combination(const cli_options *options)
 {
@@ -781,8 +792,12 @@ static parse_result check_combination(const cli_options *options)
     const char *idle = searches ? NULL : options_find_idle(options, IDLE_WITH_CODEC);
     if (idle)
         return usage_error("--%s has no effect with --vectors codec", idle);
-    if (options->search.backend == MVF_BACKEND_CPU && options_was_given(options, "device"))
+    if (options->search.backend == MVF_BACKEND_CPU && options->hwaccel != MVF_HWACCEL_CUDA &&
+        options_was_given(options, "device"))
         return usage_error("--device has no effect with --backend cpu");
+    if (options->hwaccel == MVF_HWACCEL_CUDA && options_want_codec_vectors(options))
+        return usage_error("--hwaccel cuda: gives no codec vectors, which are wanted here: auto or "
+                           "none decodes in software");
     if (options->search.backend == MVF_BACKEND_CUDA && options_was_given(options, "cpu-level"))
         return usage_error("--cpu-level has no effect with --backend cuda");
     parse_result result = check_truemotion_options(options);
@@ -878,7 +893,9 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
                              .compression = -1,
                              .stream = -1,
                              .timeout_ms = -1,
-                             .max_pixels = INT64_C(1) << 27};
+                             .max_pixels = INT64_C(1) << 27,
+                             .hwaccel = command & SEARCHES ? MVF_HWACCEL_AUTO : MVF_HWACCEL_NONE,
+                             .looks_at_frames = !(command & (COMMAND_EXTRACT | COMMAND_STATS))};
     if (command == COMMAND_BENCH)
         options->n_frames = 30;
     options->inputs = (const char **)(uintptr_t)argv;

@@ -64,6 +64,9 @@ typedef struct cli_options {
     int32_t devices[MAX_DEVICES], n_devices;
     int all_devices;
     mvf_options search;
+    mvf_hwaccel hwaccel;
+    /* Whether the command looks at frames, not only at their fields. */
+    int looks_at_frames;
     reference_choice reference;
     int64_t first_frame;
     /* INT64_MAX: all. */
@@ -111,6 +114,9 @@ parse_result options_parse(cli_options *options, cli_command command, int argc, 
 
 /* Whether the option of that name was given. */
 int options_was_given(const cli_options *options, const char *name);
+
+/* Whether the decoder has to give the codec's own vectors. */
+int options_want_codec_vectors(const cli_options *options);
 
 /* An option as help shows it. */
 typedef struct option_text {

@@ -11,6 +11,9 @@
 #include "cli/line.h"
 #include "cli/message.h"
 
+/* The side of frames that are never searched. */
+#define TRIAL_PX 64
+
 static atomic_int stop_requested, is_broken_off;
 
 static void request_stop(int signal_number)
@@ -54,13 +57,27 @@ void run_source_options(mvf_source_options *source_options, const cli_options *o
     mvf_source_options_init(source_options);
     source_options->stream = options->stream;
     source_options->threads = options->search.threads;
-    source_options->codec_vectors = options->vectors == VECTORS_CODEC ||
-                                    options->search.method == MVF_METHOD_REFINE ||
-                                    (options->against && !strcmp(options->against, "codec"));
+    source_options->codec_vectors = options_want_codec_vectors(options);
     source_options->timeout_ms = options->timeout_ms;
     source_options->max_pixels = options->max_pixels;
+    source_options->hwaccel = options->hwaccel;
+    source_options->device = options->search.device;
     source_options->interrupt = run_interrupted;
     source_options->logger = message_logger();
+}
+
+/* Whether a search would run on a GPU, told by one that is opened. It is kept for as long as the
+ * device would otherwise be opened twice. */
+static int searches_on_cuda(const cli_options *options, mvf_searcher **trial)
+{
+    mvf_options search = options->search;
+    mvf_device_info device;
+    search.logger = (mvf_logger){.callback = NULL};
+    if (search.backend == MVF_BACKEND_CPU || options_want_codec_vectors(options) ||
+        mvf_device_describe(search.device, &device, NULL) != MVF_OK || !device.usable)
+        return 0;
+    return mvf_searcher_open(trial, &search, TRIAL_PX, TRIAL_PX, 8) == MVF_OK &&
+           !strcmp(mvf_searcher_backend(*trial), "cuda");
 }
 
 mvf_status run_open_source(mvf_source **source, const cli_options *options, int keep_other_streams)
@@ -68,7 +85,12 @@ mvf_status run_open_source(mvf_source **source, const cli_options *options, int 
     mvf_source_options source_options;
     run_source_options(&source_options, options);
     source_options.keep_other_streams = keep_other_streams;
-    return mvf_source_open(source, options->input, &source_options);
+    mvf_searcher *trial = NULL;
+    if (options->hwaccel == MVF_HWACCEL_AUTO && !searches_on_cuda(options, &trial))
+        source_options.hwaccel = MVF_HWACCEL_NONE;
+    mvf_status status = mvf_source_open(source, options->input, &source_options);
+    mvf_searcher_close(&trial);
+    return status;
 }
 
 mvf_status run_finish_field(const cli_options *options, mvf_field *field)

@@ -9,6 +9,8 @@
 
 /* Threads that one decoder keeps busy well. */
 #define THREADS_PER_DECODER 4
+/* Decoders of a GPU: a large one has seven NVDECs, and more of them than there are do no harm. */
+#define DECODERS_PER_GPU 7
 /* What is chosen at most: each takes memory. */
 #define MOST_DECODERS 16
 /* Frames that make it worth while to open a decoder. */
@@ -98,13 +100,15 @@ static mvf_status plan_devices(worker_plan *plan, const cli_options *options)
     return MVF_OK;
 }
 
-static int32_t choose_decoders(const mvf_source *source, const cli_options *options,
-                               int32_t n_threads)
+static int32_t choose_decoders(const worker_plan *plan, const mvf_source *source,
+                               const cli_options *options, int32_t n_threads)
 {
     int64_t n_frames = run_expected_frames(source, options);
     /* Decoders that export vectors use one thread. */
     int exports = options->vectors == VECTORS_CODEC || options->search.method == MVF_METHOD_REFINE;
     int32_t n = exports ? n_threads : n_threads / THREADS_PER_DECODER;
+    if (mvf_source_get_info(source)->hwaccel == MVF_HWACCEL_CUDA)
+        n = DECODERS_PER_GPU * (plan->n_devices ? plan->n_devices : 1);
     /* What a container does not know may be long. */
     if (mvf_source_get_info(source)->frame_count_hint > 0 && n_frames / FRAMES_PER_DECODER < n)
         n = (int32_t)(n_frames / FRAMES_PER_DECODER);
@@ -121,8 +125,8 @@ mvf_status worker_plan_make(worker_plan *plan, const mvf_source *source, const c
     mvf_status status = plan_devices(plan, options);
     if (status != MVF_OK)
         return status;
-    plan->n_workers =
-        options->n_decoders ? options->n_decoders : choose_decoders(source, options, n_threads);
+    plan->n_workers = options->n_decoders ? options->n_decoders
+                                          : choose_decoders(plan, source, options, n_threads);
     if (plan->n_workers < plan->n_devices)
         plan->n_workers = plan->n_devices;
     if (plan->n_workers > 1)

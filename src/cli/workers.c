@@ -243,6 +243,7 @@ static mvf_status work(worker *self, job *j)
         mvf_source_options options;
         run_source_options(&options, c->options);
         options.threads = c->plan->threads_per_worker;
+        options.device = self->l.search.device;
         mvf_status status = mvf_section_reader_open(&self->reader, c->source, &options);
         if (status != MVF_OK)
             return status;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cuda/device.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <mvfield/search.h>
 
 #include "base/error.h"
@@ -49,24 +46,38 @@ static mvf_status get_compute_capability(mvf_cuda *cuda, int32_t *capability)
     return MVF_OK;
 }
 
-static mvf_status open_device(mvf_cuda *cuda, int32_t ordinal)
+static mvf_status look_at_device(mvf_cuda *cuda, int32_t ordinal)
 {
     MVF_TRY(find_device(cuda, ordinal));
     MVF_TRY(get_compute_capability(cuda, &cuda->compute_capability));
     MVF_TRY(get_attribute(cuda, &cuda->multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
     MVF_TRY(get_attribute(cuda, &cuda->shared_bytes,
                           CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    return MVF_OK;
+}
+
+mvf_status mvf_cuda_find(mvf_cuda *cuda, int32_t ordinal, const mvf_logger *logger)
+{
+    *cuda = (mvf_cuda){.context = NULL};
+    if (logger)
+        cuda->logger = *logger;
+    MVF_TRY(mvf_cuda_driver_open(&cuda->driver, &cuda->logger));
+    mvf_status status = look_at_device(cuda, ordinal);
+    if (status != MVF_OK)
+        mvf_cuda_close(cuda);
+    return status;
+}
+
+static mvf_status retain_context(mvf_cuda *cuda)
+{
     MVF_CUDA_TRY(cuda, cuDevicePrimaryCtxRetain, &cuda->context, cuda->device);
     return MVF_OK;
 }
 
 mvf_status mvf_cuda_open(mvf_cuda *cuda, int32_t ordinal, const mvf_logger *logger)
 {
-    *cuda = (mvf_cuda){.context = NULL};
-    if (logger)
-        cuda->logger = *logger;
-    MVF_TRY(mvf_cuda_driver_open(&cuda->driver, &cuda->logger));
-    mvf_status status = open_device(cuda, ordinal);
+    MVF_TRY(mvf_cuda_find(cuda, ordinal, logger));
+    mvf_status status = retain_context(cuda);
     if (status != MVF_OK)
         mvf_cuda_close(cuda);
     return status;
@@ -108,51 +119,4 @@ mvf_status mvf_cuda_load(mvf_cuda *cuda, CUmodule *module, const unsigned char *
     return mvf_fail(&cuda->logger, MVF_ERROR_NO_DEVICE,
                     "the CUDA kernels in this build (%s) do not run on this device or driver: %s",
                     mvf_cuda_build(), text);
-}
-
-const char *mvf_cuda_build(void)
-{
-    return MVF_CUDA_BUILD;
-}
-
-/* Machine code runs within its major version, from its own minor version up; the PTX of the highest
- * architecture runs on that and on everything newer. */
-static int build_runs_on(int32_t capability)
-{
-    const char *next = strchr(mvf_cuda_build(), ':');
-    long highest = 0;
-    while (next && *next) {
-        char *end;
-        long arch = strtol(next + 1, &end, 10);
-        if (arch / 10 == capability / 10 && arch <= capability)
-            return 1;
-        highest = arch > highest ? arch : highest;
-        next = end > next + 1 ? end : NULL;
-    }
-    return highest && highest <= capability;
-}
-
-static mvf_status describe(mvf_cuda *cuda, int32_t ordinal, mvf_device_info *info)
-{
-    size_t memory_bytes = 0;
-    MVF_TRY(find_device(cuda, ordinal));
-    MVF_CUDA_TRY(cuda, cuDeviceGetName, info->name, (int)sizeof info->name, cuda->device);
-    MVF_TRY(get_compute_capability(cuda, &info->compute_capability));
-    MVF_TRY(get_attribute(cuda, &info->multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-    MVF_CUDA_TRY(cuda, cuDeviceTotalMem_v2, &memory_bytes, cuda->device);
-    info->memory_bytes = memory_bytes;
-    info->usable = build_runs_on(info->compute_capability);
-    return MVF_OK;
-}
-
-mvf_status mvf_device_describe(int32_t device, mvf_device_info *info, const mvf_logger *logger)
-{
-    mvf_cuda cuda = {.context = NULL};
-    *info = (mvf_device_info){.usable = 0};
-    if (logger)
-        cuda.logger = *logger;
-    MVF_TRY(mvf_cuda_driver_open(&cuda.driver, &cuda.logger));
-    mvf_status status = describe(&cuda, device, info);
-    mvf_cuda_close(&cuda);
-    return status == MVF_ERROR_DEVICE ? MVF_ERROR_NO_DEVICE : status;
 }

@@ -34,6 +34,9 @@ typedef struct mvf_cuda {
  */
 mvf_status mvf_cuda_open(mvf_cuda *cuda, int32_t ordinal, const mvf_logger *logger);
 
+/* The same, without a context: all that can be done with the device is to look at it. */
+mvf_status mvf_cuda_find(mvf_cuda *cuda, int32_t ordinal, const mvf_logger *logger);
+
 /* Does nothing for a device that is not open. */
 void mvf_cuda_close(mvf_cuda *cuda);
 

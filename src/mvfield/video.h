@@ -21,6 +21,17 @@ struct AVFrame;
  */
 typedef int (*mvf_interrupt_callback)(void *opaque);
 
+/* What decodes. */
+typedef enum mvf_hwaccel {
+    /* NVDEC where a CUDA device can be opened and the codec is one that all decoders agree on bit
+     * for bit (H.264, HEVC, VP8, VP9, AV1), else the processor. */
+    MVF_HWACCEL_AUTO = 0,
+    /* The processor. */
+    MVF_HWACCEL_NONE = 1,
+    /* NVDEC for all codecs that it serves; mvf_source_open() fails without a CUDA device. */
+    MVF_HWACCEL_CUDA = 2
+} mvf_hwaccel;
+
 /* How a source is opened. */
 typedef struct mvf_source_options {
     /* Set by mvf_source_options_init(). */
@@ -49,6 +60,20 @@ typedef struct mvf_source_options {
      * Default 2^27, which 16384 x 8192 px are. Each side is at most MVF_MAX_DIMENSION in any case.
      */
     int64_t max_pixels;
+    /*
+     * Default none. Frames that NVDEC decodes lie in the memory of CUDA device `device` (from 0,
+     * the default), see mvf_frame_get_picture(); some come in host memory all the same, when the
+     * caller holds more than six of a source. They have the samples that decoding in software
+     * gives, MPEG-1, MPEG-2, MPEG-4 and VC-1 excepted, whose standards leave the last bit open.
+     * What NVDEC does not take (a profile, a chroma format, a size) is decoded in software, and so
+     * is the whole of an input that shows damage; the logger gets a line. Codec vectors need
+     * software.
+     *
+     * NVDEC conceals damage without a word: only what FFmpeg finds in headers and packets, or the
+     * container marks, counts as damage then. Use none where damage has to be known.
+     */
+    mvf_hwaccel hwaccel;
+    int32_t device;
 } mvf_source_options;
 
 /* Fills in the defaults. */
@@ -77,6 +102,8 @@ typedef struct mvf_source_info {
     int64_t frame_count_hint;
     /* Non-zero: the input is no regular file, so that frames may come as they are made. */
     int32_t is_live;
+    /* What decodes, none or cuda, as far as the codec alone tells. */
+    mvf_hwaccel hwaccel;
 } mvf_source_info;
 
 /*
@@ -98,7 +125,8 @@ typedef struct mvf_source_info {
  *
  * `options` may be NULL; they are copied. On failure *source is NULL: MVF_ERROR_IO,
  * MVF_ERROR_DATA, MVF_ERROR_NO_VIDEO, MVF_ERROR_ARGUMENT (no such stream, or not a video one),
- * MVF_ERROR_UNSUPPORTED (no decoder), MVF_ERROR_INTERRUPTED, MVF_ERROR_MEMORY. A source serves one
+ * MVF_ERROR_UNSUPPORTED (no decoder, or hwaccel cuda in a build without it), MVF_ERROR_NO_DEVICE
+ * and MVF_ERROR_DEVICE (hwaccel cuda), MVF_ERROR_INTERRUPTED, MVF_ERROR_MEMORY. A source serves one
  * thread at a time; its frames may go to other threads and outlive it.
  */
 MVF_API mvf_status mvf_source_open(mvf_source **source, const char *url,
@@ -177,11 +205,27 @@ MVF_API void mvf_source_close(mvf_source **source);
  * Describes the frame's luma as a picture that stays valid as long as the frame: in place for gray
  * and for YUV whose luma is a plane of 8 to 16 bits in the machine's byte order, converted to gray
  * of the same depth otherwise (RGB, palettes, packed YUV, P010; once, the frame keeps the result).
- * Alpha is ignored, and the range of YUV kept. Sizes and depth come with it.
- * MVF_ERROR_UNSUPPORTED, MVF_ERROR_MEMORY. A frame serves one thread at a time.
+ * Alpha is ignored, and the range of YUV kept. Sizes and depth come with it. A frame in device
+ * memory is described there, with the stream that the decoder works on: a search on the same device
+ * takes it without a copy. MVF_ERROR_UNSUPPORTED, MVF_ERROR_ARGUMENT (the samples were given up),
+ * MVF_ERROR_MEMORY. A frame serves one thread at a time.
  */
 MVF_API mvf_status mvf_frame_get_picture(mvf_frame *frame, mvf_picture *picture, int32_t *width,
                                          int32_t *height, int32_t *bit_depth);
+
+/*
+ * Brings a frame from device memory to host memory, as decoding in software gives it, and gives up
+ * the former; a picture of it is to be asked for anew. Does nothing for a frame in host memory.
+ * MVF_ERROR_DEVICE, MVF_ERROR_MEMORY.
+ */
+MVF_API mvf_status mvf_frame_download(mvf_frame *frame);
+
+/*
+ * Gives up the frame's samples, and the decoder's memory with them, while other owners of the frame
+ * keep theirs; its number, times and flags stay. For frames that wait for their field, which has
+ * taken the samples already. MVF_ERROR_MEMORY: they are still there.
+ */
+MVF_API mvf_status mvf_frame_drop_samples(mvf_frame *frame);
 
 /* Non-zero: the decoder marked the frame as damaged. */
 MVF_API int32_t mvf_frame_is_damaged(const mvf_frame *frame);
@@ -210,7 +254,7 @@ MVF_API int32_t mvf_frame_is_key(const mvf_frame *frame);
 MVF_API mvf_status mvf_frame_get_codec_field(const mvf_frame *frame, mvf_field **field,
                                              const mvf_logger *logger);
 
-/* FFmpeg's frame, owned by `frame`. */
+/* FFmpeg's frame, owned by `frame`; in device memory its format is AV_PIX_FMT_CUDA. */
 MVF_API struct AVFrame *mvf_frame_get_avframe(mvf_frame *frame);
 
 /*

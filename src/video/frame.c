@@ -19,6 +19,7 @@ mvf_frame *mvf_frame_alloc(AVFrame *av, AVBufferRef *converter)
         return NULL;
     }
     av_frame_move_ref(frame->av, av);
+    frame->host_format = frame->av->format;
     return frame;
 }
 
@@ -45,16 +46,27 @@ int mvf_is_damaged(const AVFrame *av)
     return av->decode_error_flags || (av->flags & AV_FRAME_FLAG_CORRUPT);
 }
 
+static int is_on_device(const mvf_frame *frame)
+{
+    return frame->av->format == AV_PIX_FMT_CUDA;
+}
+
 mvf_status mvf_frame_get_picture(mvf_frame *frame, mvf_picture *picture, int32_t *width,
                                  int32_t *height, int32_t *bit_depth)
 {
     const AVFrame *luma = frame->av;
-    if (!mvf_luma_depth_in_place(frame->av->format)) {
+    enum AVPixelFormat format = is_on_device(frame) ? frame->host_format : frame->av->format;
+    if (!luma->buf[0])
+        return MVF_ERROR_ARGUMENT;
+    if (!mvf_luma_depth_in_place(format)) {
         if (!frame->gray)
             MVF_TRY(mvf_luma_convert(frame->converter, frame->av, &frame->gray));
         luma = frame->gray;
+        format = luma->format;
     }
     mvf_picture_init(picture);
+    if (is_on_device(frame))
+        mvf_nvdec_describe(frame->av, format, picture);
     picture->data = luma->data[0];
     picture->stride_bytes = luma->linesize[0];
     picture->type = mvf_picture_type_from_av(frame->av->pict_type);
@@ -63,7 +75,39 @@ mvf_status mvf_frame_get_picture(mvf_frame *frame, mvf_picture *picture, int32_t
     picture->time_base = (mvf_rational){frame->time_base.num, frame->time_base.den};
     *width = luma->width;
     *height = luma->height;
-    *bit_depth = mvf_luma_depth_in_place(luma->format);
+    *bit_depth = mvf_luma_depth_in_place(format);
+    return MVF_OK;
+}
+
+mvf_status mvf_frame_download(mvf_frame *frame)
+{
+    AVFrame *host = NULL;
+    if (!is_on_device(frame))
+        return MVF_OK;
+    int error = mvf_nvdec_download(frame->av, frame->host_format, &host);
+    if (error < 0)
+        return error == AVERROR(ENOMEM) ? MVF_ERROR_MEMORY : MVF_ERROR_DEVICE;
+    av_frame_free(&frame->av);
+    frame->av = host;
+    return MVF_OK;
+}
+
+mvf_status mvf_frame_drop_samples(mvf_frame *frame)
+{
+    AVFrame *bare = av_frame_alloc();
+    int error = bare ? av_frame_copy_props(bare, frame->av) : AVERROR(ENOMEM);
+    if (error < 0) {
+        av_frame_free(&bare);
+        return MVF_ERROR_MEMORY;
+    }
+    /* What counts the frame's hold on the decoder is among the properties. */
+    av_buffer_unref(&bare->opaque_ref);
+    bare->format = frame->host_format;
+    bare->width = frame->av->width;
+    bare->height = frame->av->height;
+    av_frame_free(&frame->av);
+    av_frame_free(&frame->gray);
+    frame->av = bare;
     return MVF_OK;
 }
 

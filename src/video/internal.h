@@ -19,6 +19,7 @@
 #include "mvfield/section.h"
 #include "mvfield/video.h"
 #include "video/entries.h"
+#include "video/nvdec.h"
 
 /* The status that stands for FFmpeg's error code `error` (negative). */
 mvf_status mvf_status_from_av(int error);
@@ -131,10 +132,20 @@ AVBufferRef *mvf_luma_converter_alloc(const mvf_logger *logger);
 /* A gray frame made of `frame`. */
 mvf_status mvf_luma_convert(AVBufferRef *converter, const AVFrame *frame, AVFrame **gray);
 
+/* planar.c */
+
+/* Copies the samples of `from`, which may be packed in other ways and be larger, into the planes of
+ * `to`, which has its format, size and memory. 0, or AVERROR(ENOSYS) for formats that differ in
+ * more.
+ */
+int mvf_planar_copy(const AVFrame *from, AVFrame *to);
+
 /* frame.c */
 
 struct mvf_frame {
     AVFrame *av;
+    /* Of a frame in device memory: the format that decoding in software gives. */
+    enum AVPixelFormat host_format;
     AVFrame *gray;
     AVBufferRef *converter;
     int64_t index;
@@ -238,6 +249,14 @@ struct mvf_source {
     AVFormatContext *format;
     AVStream *stream;
     AVCodecContext *codec;
+    /* NULL: decoding in software. `decodes_on_gpu`: the codec was opened for NVDEC; `gpu_refused`:
+     * it is not to be, or could not be, used (any more). */
+    mvf_nvdec *nvdec;
+    int decodes_on_gpu, gpu_refused;
+    /* Whether the latter was said, by it or by a reader of its sections, whose source is `whole`.
+     */
+    atomic_int gpu_refusal_is_said;
+    mvf_source *whole;
     AVFrame *received;
     /* Whether it holds the next frame already. */
     int has_received;
@@ -282,6 +301,14 @@ int mvf_codec_exports_vectors(enum AVCodecID codec);
  * once it is clear that vectors were asked for and the decoder exports none. */
 mvf_status mvf_codec_vectors_watch(mvf_source *source, const AVFrame *frame);
 
+/* Opens the GPU that the options ask for, if they do. */
+mvf_status mvf_source_open_gpu(mvf_source *source);
+
+/* Whether it can be read once more from the start. */
+int mvf_source_can_begin_again(const mvf_source *source);
+
+void mvf_source_close_decoder(mvf_source *source);
+
 /* Back to the start, as if nothing had been read. */
 mvf_status mvf_source_restart(mvf_source *source);
 
@@ -313,6 +340,10 @@ mvf_status mvf_source_check_size(const mvf_source *source);
 
 /* Logs that the input timed out; MVF_ERROR_IO. */
 mvf_status mvf_source_fail_timeout(const mvf_source *source);
+
+/* NVDEC is not used from here on, for what the decoder (or NULL: the stream alone) says: logs it.
+ */
+void mvf_source_refuse_gpu(mvf_source *source, const AVCodecContext *codec);
 
 mvf_status mvf_source_open_input(mvf_source *source, const char *url);
 mvf_status mvf_source_open_decoder(mvf_source *source);

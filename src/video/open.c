@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include <libavutil/attributes.h>
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
+#include <libavutil/pixdesc.h>
 
 /* FFmpeg's own rule for local files: a playlist on disk does not reach into the network. What only
  * its content makes a playlist reaches nothing at all. */
@@ -327,6 +329,23 @@ static void watch_memory(mvf_source *source)
 #endif
 }
 
+/* Where it decides about NVDEC, FFmpeg asks what decodes: once more without the GPU if that
+ * refuses.
+ */
+static enum AVPixelFormat choose_format(AVCodecContext *codec, const enum AVPixelFormat *formats)
+{
+    mvf_source *source = codec->opaque;
+    for (int i = 0; formats[i] != AV_PIX_FMT_NONE && !source->gpu_refused; i++)
+        if (formats[i] == AV_PIX_FMT_CUDA)
+            return AV_PIX_FMT_CUDA;
+    if (!source->gpu_refused)
+        mvf_source_refuse_gpu(source, codec);
+    while (*formats != AV_PIX_FMT_NONE &&
+           av_pix_fmt_desc_get(*formats)->flags & AV_PIX_FMT_FLAG_HWACCEL)
+        formats++;
+    return *formats;
+}
+
 /* Decoders that, with frame threads, abort the process where each sign of damage has to show. */
 static int is_fragile(enum AVCodecID codec)
 {
@@ -351,6 +370,47 @@ static void set_threads(mvf_source *source)
         codec->thread_count = 1;
 }
 
+void mvf_source_refuse_gpu(mvf_source *source, const AVCodecContext *codec)
+{
+    const char *format = codec ? av_get_pix_fmt_name(codec->sw_pix_fmt) : NULL;
+    char what[64] = "";
+    if (codec)
+        snprintf(what, sizeof what, " of %dx%d px, %s", codec->coded_width, codec->coded_height,
+                 format ? format : "of an unknown format");
+    mvf_source *whole = source->whole ? source->whole : source;
+    source->gpu_refused = 1;
+    if (atomic_exchange(&whole->gpu_refusal_is_said, 1))
+        return;
+    mvf_log(&source->options.logger,
+            source->options.hwaccel == MVF_HWACCEL_CUDA ? MVF_LOG_WARNING : MVF_LOG_INFO,
+            "%s: decoding in software: NVDEC does not serve %s video%s", source->name,
+            source->info.codec, what);
+}
+
+/* Codecs whose standards leave nothing open, so that all decoders give the same samples. */
+static int is_exact(enum AVCodecID codec)
+{
+    return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_VP8 ||
+           codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;
+}
+
+/* The decoder that uses the GPU, or NULL. One that does nothing else needs an input that can be
+ * read again, by another one. */
+static const AVCodec *find_gpu_decoder(mvf_source *source)
+{
+    enum AVCodecID codec = source->stream->codecpar->codec_id;
+    if (!source->nvdec || source->gpu_refused)
+        return NULL;
+    if (source->options.hwaccel == MVF_HWACCEL_AUTO && !is_exact(codec))
+        return NULL;
+    const AVCodec *decoder = mvf_nvdec_find_decoder(codec);
+    if (decoder && decoder != avcodec_find_decoder(codec) && !mvf_source_can_begin_again(source))
+        decoder = NULL;
+    if (!decoder)
+        mvf_source_refuse_gpu(source, NULL);
+    return decoder;
+}
+
 static int open_codec(mvf_source *source, const AVCodec *decoder)
 {
     source->codec = avcodec_alloc_context3(decoder);
@@ -368,12 +428,22 @@ static int open_codec(mvf_source *source, const AVCodec *decoder)
     set_threads(source);
     if (source->options.codec_vectors)
         source->codec->export_side_data |= AV_CODEC_EXPORT_DATA_MVS;
+    if (source->decodes_on_gpu) {
+        source->codec->get_format = choose_format;
+        error = mvf_nvdec_attach(source->nvdec, source->codec);
+    }
+    if (error < 0)
+        return error;
     return avcodec_open2(source->codec, decoder, NULL);
 }
 
 mvf_status mvf_source_open_codec(mvf_source *source)
 {
-    const AVCodec *decoder = avcodec_find_decoder(source->stream->codecpar->codec_id);
+    const AVCodec *decoder = find_gpu_decoder(source);
+    source->decodes_on_gpu = decoder != NULL;
+    source->info.hwaccel = decoder ? MVF_HWACCEL_CUDA : MVF_HWACCEL_NONE;
+    if (!decoder)
+        decoder = avcodec_find_decoder(source->stream->codecpar->codec_id);
     if (!decoder)
         return mvf_fail(&source->options.logger, MVF_ERROR_UNSUPPORTED,
                         "%s: this FFmpeg has no decoder for %s video", source->name,
@@ -399,6 +469,6 @@ mvf_status mvf_source_open_decoder(mvf_source *source)
 mvf_status mvf_source_reopen_decoder(mvf_source *source)
 {
     source->is_careful = 1;
-    avcodec_free_context(&source->codec);
+    mvf_source_close_decoder(source);
     return mvf_source_open_decoder(source);
 }

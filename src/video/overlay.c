@@ -684,8 +684,9 @@ static mvf_status warn_of_words(mvf_overlay *overlay, const AVFrame *frame)
 mvf_status mvf_overlay_write(mvf_overlay *overlay, mvf_frame *frame, const mvf_field *field,
                              const mvf_field *against)
 {
-    const AVFrame *av = frame->av;
     int32_t size[2];
+    MVF_TRY(mvf_frame_download(frame));
+    const AVFrame *av = frame->av;
     MVF_TRY(check_fields(overlay, av, field, against));
     if (!overlay->encoder.codec) {
         MVF_TRY(start(overlay, frame));

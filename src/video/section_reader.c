@@ -87,7 +87,7 @@ static int needs_care(const mvf_section_reader *reader)
 
 static mvf_status open_codec(mvf_section_reader *reader)
 {
-    avcodec_free_context(&reader->view.codec);
+    mvf_source_close_decoder(&reader->view);
     reader->view.is_careful = needs_care(reader);
     return mvf_source_open_codec(&reader->view);
 }
@@ -105,6 +105,9 @@ static mvf_status open_reader(mvf_section_reader *reader, const mvf_source_optio
     /* What the frames have to hold is the source's. */
     view->options.codec_vectors = source->options.codec_vectors;
     view->options.max_pixels = source->options.max_pixels;
+    view->options.hwaccel = source->options.hwaccel;
+    view->whole = source;
+    view->gpu_refused = source->gpu_refusal_is_said;
     reader->threads = view->options.threads;
     view->info = source->info;
     view->stream = source->stream;
@@ -116,6 +119,8 @@ static mvf_status open_reader(mvf_section_reader *reader, const mvf_source_optio
     view->converter = mvf_luma_converter_alloc(&view->options.logger);
     if (!view->name || !view->received || !view->decoder.packet || !view->converter)
         return MVF_ERROR_MEMORY;
+    if (!view->gpu_refused)
+        MVF_TRY(mvf_source_open_gpu(view));
     return open_codec(reader);
 }
 
@@ -223,7 +228,8 @@ void mvf_section_reader_close(mvf_section_reader **slot)
     if (!reader)
         return;
     mvf_source *view = &reader->view;
-    avcodec_free_context(&view->codec);
+    mvf_source_close_decoder(view);
+    mvf_nvdec_close(&view->nvdec);
     av_packet_free(&view->decoder.packet);
     av_frame_free(&view->received);
     av_buffer_unref(&view->converter);

@@ -19,6 +19,7 @@ void mvf_source_options_init(mvf_source_options *options)
     *options = (mvf_source_options){.struct_size = sizeof *options,
                                     .stream = -1,
                                     .timeout_ms = -1,
+                                    .hwaccel = MVF_HWACCEL_NONE,
                                     .max_pixels = INT64_C(1) << 27};
 }
 
@@ -147,6 +148,29 @@ static int receive_frame(void *context, AVFrame *frame)
     return source->out_of_memory ? AVERROR(ENOMEM) : error;
 }
 
+static void ignore_message(void *opaque, mvf_log_level level, const char *message)
+{
+    (void)opaque;
+    (void)level;
+    (void)message;
+}
+
+/* With hwaccel auto it does not matter why there is no GPU. */
+mvf_status mvf_source_open_gpu(mvf_source *source)
+{
+    const mvf_source_options *options = &source->options;
+    mvf_logger logger = options->logger;
+    if (options->hwaccel == MVF_HWACCEL_NONE || options->codec_vectors)
+        return MVF_OK;
+    if (options->hwaccel != MVF_HWACCEL_AUTO && options->hwaccel != MVF_HWACCEL_CUDA)
+        return mvf_fail(&logger, MVF_ERROR_ARGUMENT,
+                        "hwaccel %d is not one that this version knows", (int)options->hwaccel);
+    if (options->hwaccel == MVF_HWACCEL_AUTO)
+        logger = (mvf_logger){ignore_message, NULL};
+    mvf_status status = mvf_nvdec_open(&source->nvdec, options->device, &logger);
+    return options->hwaccel == MVF_HWACCEL_AUTO && status != MVF_ERROR_MEMORY ? MVF_OK : status;
+}
+
 static mvf_status open_source(mvf_source *source, const char *url)
 {
     source->url = mvf_strdup(url);
@@ -158,6 +182,7 @@ static mvf_status open_source(mvf_source *source, const char *url)
         !source->converter)
         return MVF_ERROR_MEMORY;
     MVF_TRY(mvf_source_open_input(source, url));
+    MVF_TRY(mvf_source_open_gpu(source));
     return mvf_source_open_decoder(source);
 }
 
@@ -216,12 +241,20 @@ mvf_status mvf_source_take_frame(mvf_source *source, mvf_frame **frame)
 {
     AVFrame *av = source->received;
     int damaged = mvf_is_damaged(av);
+    enum AVPixelFormat host_format = av->format;
+    if (host_format == AV_PIX_FMT_CUDA) {
+        host_format = source->codec->sw_pix_fmt;
+        int error = mvf_nvdec_take(source->nvdec, av, host_format);
+        if (error < 0)
+            return error == AVERROR(ENOMEM) ? MVF_ERROR_MEMORY : MVF_ERROR_DEVICE;
+    }
     int64_t pts = av->pts != AV_NOPTS_VALUE ? av->pts : av->best_effort_timestamp;
     mvf_frame *taken = mvf_frame_alloc(av, source->converter);
     if (!taken) {
         av_frame_unref(av);
         return MVF_ERROR_MEMORY;
     }
+    taken->host_format = host_format;
     taken->index = count_frame(source, damaged);
     taken->pts = pts != AV_NOPTS_VALUE ? pts : MVF_NO_PTS;
     taken->time_base = source->stream->time_base;
@@ -249,10 +282,14 @@ mvf_status mvf_source_check_size(const mvf_source *source)
                     MVF_MAX_DIMENSION);
 }
 
-/* All that was read so far was whole: it is read once more, up to here. */
-static mvf_status begin_again_carefully(mvf_source *source)
+int mvf_source_can_begin_again(const mvf_source *source)
 {
-    source->is_careful = 1;
+    return !source->is_live && (!source->url || strcmp(source->url, "-") != 0);
+}
+
+/* All that was read so far was whole: it is read once more, up to here, by another decoder. */
+static mvf_status begin_again(mvf_source *source)
+{
     /* It may have been on its way to a frame already. */
     source->n_frames_to_skip += source->report.frames;
     source->n_others_to_skip = source->n_others;
@@ -279,6 +316,24 @@ static int shows_damage(const mvf_source *source, const AVFrame *av)
            (av && mvf_is_damaged(av));
 }
 
+/* Whether another decoder has to take over: it is one thread in software after damage, and software
+ * after what NVDEC does not take. */
+static int needs_other_decoder(mvf_source *source, const AVFrame *av)
+{
+    int is_on_gpu = source->decodes_on_gpu && mvf_source_can_begin_again(source);
+    if (is_on_gpu && source->gpu_refused)
+        return 1;
+    if ((source->is_careful && !is_on_gpu) || !shows_damage(source, av))
+        return 0;
+    if (is_on_gpu)
+        mvf_log(&source->options.logger, MVF_LOG_INFO,
+                "%s: shows damage, of which NVDEC tells little: decoding in software",
+                source->name);
+    source->is_careful = 1;
+    source->gpu_refused = 1;
+    return 1;
+}
+
 /* Decodes the next frame to hand on. */
 static mvf_status next_frame(mvf_source *source)
 {
@@ -286,8 +341,8 @@ static mvf_status next_frame(mvf_source *source)
         AVFrame *av = source->received;
         int error = source->has_received ? 0 : mvf_decoder_next(&source->decoder, av);
         source->has_received = 0;
-        if (!source->is_careful && shows_damage(source, error >= 0 ? av : NULL)) {
-            MVF_TRY(begin_again_carefully(source));
+        if (needs_other_decoder(source, error >= 0 ? av : NULL)) {
+            MVF_TRY(begin_again(source));
             continue;
         }
         note_refused(source);
@@ -345,9 +400,17 @@ void mvf_source_get_report(const mvf_source *source, mvf_source_report *report)
     *report = source->report;
 }
 
+void mvf_source_close_decoder(mvf_source *source)
+{
+    if (source->decodes_on_gpu)
+        mvf_nvdec_finish(source->nvdec);
+    source->decodes_on_gpu = 0;
+    avcodec_free_context(&source->codec);
+}
+
 static void close_input(mvf_source *source)
 {
-    avcodec_free_context(&source->codec);
+    mvf_source_close_decoder(source);
     avformat_close_input(&source->format);
     mvf_input_close(&source->input);
 }
@@ -384,6 +447,7 @@ void mvf_source_close(mvf_source **source)
     av_packet_free(&closed->decoder.packet);
     av_frame_free(&closed->received);
     av_buffer_unref(&closed->converter);
+    mvf_nvdec_close(&closed->nvdec);
     mvf_entries_free(&closed->entries);
     mvf_sections_destroy(&closed->sections);
     free(closed->url);
