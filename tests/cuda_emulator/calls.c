@@ -28,6 +28,8 @@ static struct {
 } left[MAX_LEFT];
 static int n_left;
 
+static size_t most_bytes[N_OBJECT_KINDS];
+
 long setting(const char *name, long otherwise)
 {
     const char *text = getenv(name);
@@ -117,6 +119,11 @@ void calls_left(const char *what, size_t n)
     n_left += i == n_left;
 }
 
+void calls_note_bytes(object_kind kind, size_t n_bytes)
+{
+    most_bytes[kind] = n_bytes > most_bytes[kind] ? n_bytes : most_bytes[kind];
+}
+
 __attribute__((destructor(101))) static void write_calls(void)
 {
     const char *name = getenv("CUDA_EMULATOR_CALLS");
@@ -129,5 +136,8 @@ __attribute__((destructor(101))) static void write_calls(void)
     fprintf(file, "calls %lu\n", n_calls);
     for (int i = 0; i < n_left; i++)
         fprintf(file, "left %s %zu\n", left[i].what, left[i].n);
+    for (int i = 0; i < N_OBJECT_KINDS; i++)
+        if (most_bytes[i])
+            fprintf(file, "most %s %zu\n", object_names[i], most_bytes[i]);
     fclose(file);
 }

@@ -22,4 +22,7 @@ CUresult calls_begin(driver_function function);
 /* Something was not given back. */
 void calls_left(const char *what, size_t n);
 
+/* So many bytes of allocations of a kind are in use. */
+void calls_note_bytes(object_kind kind, size_t n_bytes);
+
 #endif

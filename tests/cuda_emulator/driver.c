@@ -48,6 +48,7 @@ static void set_up(void)
     n_devices = n < 0 ? 0 : n > MAX_DEVICES ? MAX_DEVICES : (int)n;
     emulated_seed((uint64_t)setting("CUDA_EMULATOR_SEED", 1));
     eagerness = choices[emulated_random_below(4)];
+    emulated_is_idle = setting("CUDA_EMULATOR_IDLE", 0) != 0;
     pthread_key_create(&stack_key, free);
     is_set_up = 1;
 }
@@ -587,6 +588,10 @@ static CUresult allocate(CUcontext context, object_kind kind, void **memory, siz
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     *memory = created->memory;
+    size_t n_in_use = 0;
+    for (const object *o = context->objects; o; o = o->next)
+        n_in_use += o->kind == kind ? ((const allocation *)o)->n_bytes : 0;
+    calls_note_bytes(kind, n_in_use);
     return CUDA_SUCCESS;
 }
 

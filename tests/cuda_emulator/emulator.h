@@ -28,6 +28,7 @@
  *   CUDA_EMULATOR_SEED=N        of everything that is left to chance; default 1
  *   CUDA_EMULATOR_FAULTS=LIST   calls that fail: [NAME:]N[+]=RESULT, several with commas between
  *   CUDA_EMULATOR_CALLS=FILE    where to append, at exit, what was called and what is left
+ *   CUDA_EMULATOR_IDLE=1        kernels do nothing, at sizes for which they are too slow here
  *
  * In a fault N counts the calls of the driver function NAME, or of all functions, from 1; RESULT is
  * the number of a CUresult. With + all calls after it fail too. cuMemAlloc_v2:3=2 makes the third
@@ -35,7 +36,8 @@
  *
  * The file of calls gets a line "NAME N" for each function called, "calls N" for all together, and
  * "left THING N" for what was never given back: allocations, host-allocations, modules, streams,
- * events, contexts.
+ * events, contexts; and "most THING N" for the bytes of all allocations and of all host-allocations
+ * when they were most.
  *
  * A .cu in cuda_sources of kernels/local.mk is all that a new family of kernels takes. Intrinsics
  * that device_code.h lacks are added there. Statements in PTX belong in kernels/instructions.h,

@@ -98,6 +98,8 @@ struct CUstream_st {
 
 /* The context whose kernel runs. */
 extern CUcontext emulated_context;
+/* Whether kernels do nothing. */
+extern int emulated_is_idle;
 
 /* A new object of the context, or NULL. */
 void *object_create(CUcontext context, object_kind kind, size_t size);
