@@ -138,11 +138,12 @@ static void submit_frame(check_run *run, mvf_searcher *searcher, const check_pla
 #define N_PLANES 5
 
 /* All frames of one case through the CPU, as what to expect. */
-static void expect_fields(check_run *run, const check_case *c, const check_plane *planes,
-                          mvf_field **expected)
+static void expect_fields(check_run *run, const check_case *c, mvf_method method,
+                          const check_plane *planes, mvf_field **expected)
 {
     mvf_searcher *searcher;
     mvf_options options = case_options(run, c, MVF_BACKEND_CPU);
+    options.method = method;
     options.max_in_flight = N_FRAMES;
     if (mvf_searcher_open(&searcher, &options, c->width, c->height, c->bit_depth) != MVF_OK)
         exit(1);
@@ -188,7 +189,8 @@ static const check_case small_cases[N_SEARCHERS] = {
 };
 
 /* Several searchers with work in flight on one device; polling and waiting callers. */
-static void check_side_by_side(check_run *run, const check_case *cases, int32_t max_in_flight)
+static void check_side_by_side(check_run *run, const check_case *cases, mvf_method method,
+                               int32_t max_in_flight)
 {
     mvf_searcher *searchers[N_SEARCHERS];
     check_plane planes[N_SEARCHERS][N_PLANES];
@@ -196,9 +198,10 @@ static void check_side_by_side(check_run *run, const check_case *cases, int32_t 
     int n_sent[N_SEARCHERS] = {0}, n_received[N_SEARCHERS] = {0}, n_left = N_SEARCHERS * N_FRAMES;
     for (int i = 0; i < N_SEARCHERS; i++) {
         mvf_options options = case_options(run, &cases[i], MVF_BACKEND_CUDA);
+        options.method = method;
         options.max_in_flight = max_in_flight;
         check_case_alloc_planes(run, &cases[i], planes[i], N_PLANES, 3);
-        expect_fields(run, &cases[i], planes[i], expected[i]);
+        expect_fields(run, &cases[i], method, planes[i], expected[i]);
         if (mvf_searcher_open(&searchers[i], &options, cases[i].width, cases[i].height,
                               cases[i].bit_depth) != MVF_OK)
             exit(1);
@@ -245,11 +248,12 @@ void check_cuda(check_run *run)
     check_combinations(run);
     for (size_t i = 0; i < sizeof large_cases / sizeof large_cases[0]; i++)
         check_pair(run, &large_cases[i]);
-    check_side_by_side(run, run->small ? small_cases : mixed_cases, 1);
-    check_side_by_side(run, run->small ? small_cases : mixed_cases, 16);
-    if (!run->small) {
-        check_side_by_side(run, full_cases, 1);
-        check_side_by_side(run, full_cases, 16);
+    for (int32_t max_in_flight = 1; max_in_flight <= 16; max_in_flight += 15) {
+        const check_case *cases = run->small ? small_cases : mixed_cases;
+        check_side_by_side(run, cases, MVF_METHOD_FULL, max_in_flight);
+        check_side_by_side(run, cases, MVF_METHOD_HIER, max_in_flight);
+        if (!run->small)
+            check_side_by_side(run, full_cases, MVF_METHOD_FULL, max_in_flight);
     }
     check_many_runs(run, FILL_STRIPES);
     check_many_runs(run, FILL_PATCHES);
