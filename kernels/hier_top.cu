@@ -350,14 +350,14 @@ static __device__ void compare_group(const mvf_hier_top_params &p, const top_til
         return;
     search_best best = state.best;
     int32_t dx = b.first_dx + GROUP * pick.group, dy = b.first_dy + pick.row;
+    // Without branches, which would part the lanes four times.
 #pragma unroll
     for (int32_t j = 0; j < GROUP; j++) {
-        if (!pick.active || (int32_t)sums[j] > best.cost || dx + j < b.window.x_min ||
-            dx + j > b.window.x_max)
-            continue;
+        bool wins = pick.active & (dx + j >= b.window.x_min) & (dx + j <= b.window.x_max);
         uint32_t key = rank_key(dx + j, dy);
-        if (is_better((int32_t)sums[j], key, best))
-            best = {(int32_t)sums[j], key};
+        wins &= is_better((int32_t)sums[j], key, best);
+        best.cost = wins ? (int32_t)sums[j] : best.cost;
+        best.key = wins ? key : best.key;
     }
     if (__any_sync(ALL_LANES, is_better(best.cost, best.key, state.best)))
         set_best<Block>(p, t, b, state, warp_best(best));
@@ -399,10 +399,15 @@ static __device__ top_pick pick_least(const mvf_hier_top_params &p, const top_bl
     int32_t n = most_columns(b.n_groups);
     top_columns c = start_columns(p, b, (b.n_groups - n) / 2, n, ROWS_A_GUESS);
     uint32_t least = NO_KEY;
-    for (int32_t row = 0; ROWS_A_GUESS * row < b.n_rows; row += c.n_rows) {
-        uint4 four = bounds_at(b, c, c.offset, 0);
-        least = min(least, min(min(four.x, four.y), min(four.z, four.w)) << 16 | (uint32_t)row);
-        c.offset += c.step;
+    // Several loads on the way at once. Steps past the last row see that one again.
+    for (int32_t row = 0; ROWS_A_GUESS * row < b.n_rows; row += STEPS_AT_ONCE * c.n_rows) {
+#pragma unroll
+        for (int32_t i = 0; i < STEPS_AT_ONCE; i++) {
+            uint4 four = bounds_at(b, c, c.offset + i * c.step, 0);
+            least = min(least, (min(min(four.x, four.y), min(four.z, four.w)) << 16) +
+                                   (uint32_t)(row + i * c.n_rows));
+        }
+        c.offset += STEPS_AT_ONCE * c.step;
     }
     int32_t row = min(ROWS_A_GUESS * ((int32_t)(least & 0xffff) + c.lane_row), b.n_rows - 1);
     return {row, c.column, true};

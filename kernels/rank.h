@@ -72,7 +72,7 @@ struct search_best {
 
 static __device__ inline bool is_better(int32_t cost, uint32_t key, const search_best &best)
 {
-    return cost < best.cost || (cost == best.cost && key < best.key);
+    return (cost < best.cost) | ((cost == best.cost) & (key < best.key));
 }
 
 static __device__ inline search_best warp_best(search_best best)

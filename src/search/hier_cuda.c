@@ -255,13 +255,13 @@ static mvf_status get_search_top(mvf_hier_plan *plan, mvf_cuda *cuda)
     return MVF_OK;
 }
 
-/* The kernel that compares rows of blocks so wide, at most four words of them at once. */
+/* The kernel for blocks so wide. */
 static mvf_status get_search_below(mvf_hier_plan *plan, mvf_cuda *cuda, int32_t level,
                                    int32_t block_w)
 {
     char name[32];
     snprintf(name, sizeof name, "hier_below_%d_w%d", (int)(8 * plan->sample_bytes),
-             (int)min_i32(block_w * plan->sample_bytes / 4, 4));
+             (int)(block_w * plan->sample_bytes / 4));
     MVF_CUDA_TRY(cuda, cuModuleGetFunction, &plan->stages[level].function, plan->below_module,
                  name);
     return MVF_OK;
@@ -390,11 +390,10 @@ static mvf_status launch_stage(mvf_cuda *cuda, const mvf_hier_plan *plan, int32_
     if (level)
         params.level.matches = scratch + (CUdeviceptr)plan->first_bytes[level];
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
-    unsigned n_blocks = (unsigned)params.level.cols * (unsigned)params.level.rows;
-    unsigned n_warps = (unsigned)stage->n_warps;
-    MVF_CUDA_TRY(cuda, cuLaunchKernel, stage->function, (n_blocks + n_warps - 1) / n_warps,
-                 (unsigned)n_jobs, 1, 32 * n_warps, 1, 1, (unsigned)stage->shared_bytes, stream,
-                 arguments, NULL);
+    MVF_CUDA_TRY(cuda, cuLaunchKernel, stage->function,
+                 (unsigned)divide_up(params.level.cols, stage->n_warps),
+                 (unsigned)params.level.rows, (unsigned)n_jobs, 32 * (unsigned)stage->n_warps, 1, 1,
+                 (unsigned)stage->shared_bytes, stream, arguments, NULL);
     return MVF_OK;
 }
 

@@ -29,6 +29,7 @@ cuda	CUDA, general kernels (`kernels/search.cu`)
 minimum	The minimum and its place (`tests/minimum.cu`)
 same_bits	The same bits
 cuda_hier	CUDA, method hier (`kernels/hier_*.cu`)
+same_bits_hier	The same bits by method hier
 cpu	CPU
 -	What limits it
 -	What was tried
@@ -95,12 +96,21 @@ run_cuda_hier() {
 	bench_cuda --only "bench hier"
 }
 
-run_same_bits() {
+# same_bits OPTION...: the digest of the sample's vectors by both engines.
+same_bits() {
 	has_gpu || return 0
 	for backend in cpu cuda; do
-		printf '%s  %s\n' "$("$program" extract --quiet --backend $backend --range 32 --format md5 \
+		printf '%s  %s\n' "$("$program" extract --quiet --backend $backend "$@" --format md5 \
 			"$sample" -o -)" $backend
 	done
+}
+
+run_same_bits() {
+	same_bits --range 32
+}
+
+run_same_bits_hier() {
+	same_bits --method hier --range 64
 }
 
 # The scenes of the clip of PERFORMANCE.md; of any other, its first frames.
