@@ -46,20 +46,35 @@ template <typename Sample> struct layout {
     static const int32_t row_words = BLOCK / per_word;
 };
 
-// The reference under the candidates at hand. What would lie beyond the border does not matter.
+// The reference under the candidates at hand, the word at each sample offset made from three
+// aligned ones. What would lie beyond the border does not matter.
 template <typename Sample>
 static __device__ void load_window(const mvf_partition_params &p, const partition_unit &u,
                                    uint64_t plane, int32_t x, int32_t y)
 {
-    int32_t pitch = p.window_pitch, n = pitch * p.window_rows;
-    for (int32_t i = threadIdx.x; i < n * layout<Sample>::per_word; i += MVF_PARTITION_THREADS) {
-        int32_t copy = i / n, row = i % n / pitch, word = i % n % pitch;
+    const int32_t per_word = layout<Sample>::per_word;
+    int32_t pitch = p.window_pitch, end_x = p.width + p.range_x + BLOCK;
+    int32_t row = threadIdx.x / pitch, word = threadIdx.x % pitch;
+    int32_t step_rows = blockDim.x / pitch, step_words = blockDim.x % pitch;
+    while (row < p.window_rows) {
         int32_t from_y = min(y + u.first_y + row, p.height + p.range_y);
-        int32_t from_x = min(x + u.first_x + copy + word * layout<Sample>::per_word,
-                             p.width + p.range_x + BLOCK);
+        int32_t from_x = min(x + u.first_x + word * per_word, end_x);
         const uint8_t *from = (const uint8_t *)plane + from_y * p.stride_bytes +
                               (int64_t)from_x * (int64_t)sizeof(Sample);
-        u.window[copy * p.copy_words + row * pitch + word] = load_unaligned(from);
+        const uint32_t *aligned = (const uint32_t *)((uintptr_t)from & ~(uintptr_t)3);
+        uint32_t shift = (uint32_t)((uintptr_t)from & 3) * 8, middle = aligned[1];
+        uint32_t first = __funnelshift_r(aligned[0], middle, shift);
+        uint32_t second = __funnelshift_r(middle, aligned[2], shift);
+#pragma unroll
+        for (int32_t copy = 0; copy < per_word; copy++)
+            u.window[copy * p.copy_words + row * pitch + word] =
+                __funnelshift_r(first, second, copy * 8 * (uint32_t)sizeof(Sample));
+        row += step_rows;
+        word += step_words;
+        if (word >= pitch) {
+            word -= pitch;
+            row++;
+        }
     }
 }
 
@@ -79,8 +94,14 @@ static __device__ void add_strip(uint32_t (&sums)[STRIP][4], const uint32_t *cur
             then[i] = reference[r * pitch + i];
             if (Masked)
                 then[i] &= visible_mask(i, visible_bytes);
-            if (r < BLOCK)
-                rows[r % STRIP][i] = current[r * row_words + i];
+        }
+        if (r < BLOCK) {
+#pragma unroll
+            for (int32_t i = 0; i < row_words; i += 4) {
+                uint4 now = *(const uint4 *)&current[r * row_words + i];
+                rows[r % STRIP][i] = now.x, rows[r % STRIP][i + 1] = now.y;
+                rows[r % STRIP][i + 2] = now.z, rows[r % STRIP][i + 3] = now.w;
+            }
         }
 #pragma unroll
         for (int32_t s = 0; s < STRIP; s++) {
@@ -224,16 +245,23 @@ static __device__ void search_block(const mvf_partition_params &p, const partiti
     int32_t x = u.x + BLOCK * col, y = u.y + BLOCK * row;
     bool is_whole = x + BLOCK <= p.width && y + BLOCK <= p.height;
     load_visible<Sample>(u.current, pair.current, p.stride_bytes, x, y, p.width, p.height, BLOCK,
-                         layout<Sample>::row_words, threadIdx.x, MVF_PARTITION_THREADS);
+                         layout<Sample>::row_words, threadIdx.x, blockDim.x);
     load_window<Sample>(p, u, pair.reference, x, y);
     __syncthreads();
     int32_t n_strips = (u.n_rows + STRIP - 1) / STRIP;
-    for (int32_t i = threadIdx.x; i < n_strips * u.n_cols; i += MVF_PARTITION_THREADS) {
-        int32_t strip_col = i % u.n_cols, strip_row = i / u.n_cols * STRIP;
+    int32_t strip_col = threadIdx.x % u.n_cols, strip = threadIdx.x / u.n_cols;
+    int32_t step_strips = blockDim.x / u.n_cols, step_cols = blockDim.x % u.n_cols;
+    while (strip < n_strips) {
         if (is_whole)
-            search_strip<Sample, false>(p, u, best, x, y, part, quarter, strip_col, strip_row);
+            search_strip<Sample, false>(p, u, best, x, y, part, quarter, strip_col, strip * STRIP);
         else
-            search_strip<Sample, true>(p, u, best, x, y, part, quarter, strip_col, strip_row);
+            search_strip<Sample, true>(p, u, best, x, y, part, quarter, strip_col, strip * STRIP);
+        strip += step_strips;
+        strip_col += step_cols;
+        if (strip_col >= u.n_cols) {
+            strip_col -= u.n_cols;
+            strip++;
+        }
     }
     __syncwarp();
 #pragma unroll
@@ -260,7 +288,7 @@ static __device__ void search_panel(const mvf_partition_params &p, const partiti
 static __device__ void fill_bits(const mvf_rate &rate, uint32_t *bits, int32_t range,
                                  int32_t predictor)
 {
-    for (int32_t i = threadIdx.x; i <= 2 * range; i += MVF_PARTITION_THREADS)
+    for (int32_t i = threadIdx.x; i <= 2 * range; i += blockDim.x)
         bits[i] = mvf_rule_bits(&rate, 4 * (i - range) - predictor);
 }
 
@@ -273,7 +301,7 @@ static __device__ void store_level(const mvf_partition_params &p, const partitio
     int32_t size = 64 >> level, across = 1 << level, n = p.block / size;
     if (p.first_match[level] < 0 || n == 0)
         return;
-    for (int32_t i = threadIdx.x; i < n * n; i += MVF_PARTITION_THREADS) {
+    for (int32_t i = threadIdx.x; i < n * n; i += blockDim.x) {
         int32_t x = u.x + i % n * size, y = u.y + i / n * size;
         if (x >= p.width || y >= p.height)
             continue;
@@ -305,7 +333,7 @@ template <typename Sample> static __device__ void search(const mvf_partition_par
     mvf_guide_vector predictor = predictor_of(pair, blockIdx.x);
     fill_bits(p.rate, u.bits_x, p.range_x, predictor.x);
     fill_bits(p.rate, u.bits_y, p.range_y, predictor.y);
-    for (int32_t i = threadIdx.x; i < N_NODES; i += MVF_PARTITION_THREADS)
+    for (int32_t i = threadIdx.x; i < N_NODES; i += blockDim.x)
         shared.best[i] = ~0ull;
     __syncthreads();
     for (u.first_y = -p.range_y; u.first_y <= p.range_y; u.first_y += p.panel_rows)

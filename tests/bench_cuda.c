@@ -19,6 +19,7 @@
 #include "search/launch_cuda.h"
 
 #define MAX_FRAMES 30
+#define N_LAUNCHES 20
 
 typedef struct scene {
     const char *name;
@@ -85,11 +86,6 @@ typedef struct shape {
         bit_depth, w, h, range, n_jobs, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, \
             MVF_PARTITIONS_FIXED, MVF_METHOD_FULL, 0                             \
     }
-#define QUARTER(filter, w, partitions)                                             \
-    {                                                                              \
-        8, w, w, 32, 8, MVF_SUBPEL_QUARTER, filter, partitions, MVF_METHOD_FULL, 0 \
-    }
-
 /* An engine and its frames. */
 typedef struct bench_engine {
     mvf_engine *engine;
@@ -120,28 +116,18 @@ static mvf_status load_frames(bench_engine *e, const check_plane *frames, int n_
     return MVF_OK;
 }
 
-static mvf_status open_engine(check_run *run, bench_engine *e, const shape *p,
-                              const check_plane *frames, int n_frames)
+static mvf_status open_with(check_run *run, bench_engine *e, mvf_options *options,
+                            int32_t first_shape, const check_plane *frames, int n_frames)
 {
-    mvf_options options;
     mvf_search_config config;
-    mvf_options_init(&options);
-    options.logger = run->logger;
-    options.block_w = p->block_w;
-    options.block_h = p->block_h;
-    options.range_x = options.range_y = p->range;
-    options.subpel = p->subpel;
-    options.interpolation = p->interpolation;
-    options.refine_metric = MVF_METRIC_SATD;
-    options.partitions = p->partitions;
-    options.method = p->method;
-    options.max_in_flight = MVF_CUDA_BATCH;
+    options->logger = run->logger;
+    options->max_in_flight = MVF_CUDA_BATCH;
     *e = (bench_engine){.engine = NULL};
-    mvf_status status = mvf_search_configure(&config, &options, 1920, 1080, p->bit_depth);
+    mvf_status status = mvf_search_configure(&config, options, 1920, 1080, frames->bit_depth);
     if (status != MVF_OK)
         return status;
-    config.first_shape = p->first_shape;
-    status = mvf_engine_cuda.open(&e->engine, &config, &options);
+    config.first_shape = first_shape;
+    status = mvf_engine_cuda.open(&e->engine, &config, options);
     if (status != MVF_OK)
         return status;
     status = load_frames(e, frames, n_frames);
@@ -150,7 +136,23 @@ static mvf_status open_engine(check_run *run, bench_engine *e, const shape *p,
     return status;
 }
 
-static mvf_status measure(const bench_engine *e, const scene *s, int n_jobs,
+static mvf_status open_engine(check_run *run, bench_engine *e, const shape *p,
+                              const check_plane *frames, int n_frames)
+{
+    mvf_options options;
+    mvf_options_init(&options);
+    options.block_w = p->block_w;
+    options.block_h = p->block_h;
+    options.range_x = options.range_y = p->range;
+    options.subpel = p->subpel;
+    options.interpolation = p->interpolation;
+    options.refine_metric = MVF_METRIC_SATD;
+    options.partitions = p->partitions;
+    options.method = p->method;
+    return open_with(run, e, &options, p->first_shape, frames, n_frames);
+}
+
+static mvf_status measure(const bench_engine *e, const scene *s, int n_jobs, int n_launches,
                           mvf_cuda_measurement *m)
 {
     mvf_engine_job jobs[MVF_CUDA_BATCH];
@@ -159,7 +161,7 @@ static mvf_status measure(const bench_engine *e, const scene *s, int n_jobs,
         jobs[i] =
             (mvf_engine_job){.current = e->planes[current], .reference = e->planes[reference]};
     }
-    return mvf_engine_cuda_measure(e->engine, jobs, n_jobs, 20, m);
+    return mvf_engine_cuda_measure(e->engine, jobs, n_jobs, n_launches, m);
 }
 
 static double sad_rate(check_run *run)
@@ -179,17 +181,8 @@ static double limit(double rate, int32_t range)
 /* Shapes by whatever kernels serve them. */
 
 static const shape shapes[] = {
-    GRID(8, 8, 8, 16, 8),
-    GRID(8, 32, 32, 32, 8),
-    GRID(8, 64, 64, 64, 8),
-    GRID(8, 4, 4, 8, 8),
-    GRID(8, 16, 16, 128, 8),
-    GRID(10, 16, 16, 32, 8),
-    QUARTER(MVF_INTERPOLATION_H264, 16, MVF_PARTITIONS_FIXED),
-    QUARTER(MVF_INTERPOLATION_HEVC, 16, MVF_PARTITIONS_FIXED),
-    {8, 64, 64, 32, 8, MVF_SUBPEL_NONE, MVF_INTERPOLATION_H264, MVF_PARTITIONS_SQUARE,
-     MVF_METHOD_FULL, 0},
-    QUARTER(MVF_INTERPOLATION_H264, 64, MVF_PARTITIONS_SQUARE),
+    GRID(8, 8, 8, 16, 8), GRID(8, 32, 32, 32, 8),  GRID(8, 64, 64, 64, 8),
+    GRID(8, 4, 4, 8, 8),  GRID(8, 16, 16, 128, 8), GRID(10, 16, 16, 32, 8),
 };
 
 static void bench_shape(check_run *run, const scene *s, const shape *p, double rate)
@@ -200,7 +193,7 @@ static void bench_shape(check_run *run, const scene *s, const shape *p, double r
     alloc_frames(run, s, p->bit_depth, frames, 9);
     mvf_status status = open_engine(run, &e, p, frames, 9);
     if (status == MVF_OK) {
-        status = measure(&e, s, p->n_jobs, &m);
+        status = measure(&e, s, p->n_jobs, N_LAUNCHES, &m);
         close_engine(&e);
     }
     check_result(run, status == MVF_OK, "cuda: bench");
@@ -222,6 +215,142 @@ void bench_cuda_shapes(check_run *run)
         for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
             if (is_at_hand(run, &scenes[i]) && !scenes[i].identical)
                 bench_shape(run, &scenes[i], &shapes[k], rate);
+}
+
+/* What encoders ask for. */
+
+#define ENCODER_JOBS 8
+#define ENCODER_LAUNCHES 3
+
+/* Zeros stand for what the search of 16x16 blocks takes. */
+typedef struct encoder_shape {
+    const char *name;
+    int32_t bit_depth, range, block, partition_min;
+    mvf_partitions partitions;
+    mvf_metric metric;
+    mvf_subpel subpel;
+    mvf_interpolation interpolation;
+    mvf_method method;
+    uint32_t lambda_q4;
+} encoder_shape;
+
+static const encoder_shape encoder_shapes[] = {
+    {.name = "16x16", .bit_depth = 8, .range = 32, .block = 16},
+    {.name = "16x16, quarter samples, h264",
+     .bit_depth = 8,
+     .range = 32,
+     .block = 16,
+     .subpel = MVF_SUBPEL_QUARTER},
+    {.name = "16x16, quarter samples, hevc",
+     .bit_depth = 8,
+     .range = 32,
+     .block = 16,
+     .subpel = MVF_SUBPEL_QUARTER,
+     .interpolation = MVF_INTERPOLATION_HEVC},
+    {.name = "squares of 64 to 8",
+     .bit_depth = 8,
+     .range = 32,
+     .block = 64,
+     .partitions = MVF_PARTITIONS_SQUARE,
+     .partition_min = 8},
+    {.name = "the same, quarter samples, h264",
+     .bit_depth = 8,
+     .range = 32,
+     .block = 64,
+     .partitions = MVF_PARTITIONS_SQUARE,
+     .partition_min = 8,
+     .subpel = MVF_SUBPEL_QUARTER},
+    {.name = "squares of 64 to 8",
+     .bit_depth = 8,
+     .range = 16,
+     .block = 64,
+     .partitions = MVF_PARTITIONS_SQUARE,
+     .partition_min = 8},
+    {.name = "squares of 64 to 8",
+     .bit_depth = 10,
+     .range = 16,
+     .block = 64,
+     .partitions = MVF_PARTITIONS_SQUARE,
+     .partition_min = 8},
+    {.name = "squares of 64 to 4",
+     .bit_depth = 8,
+     .range = 16,
+     .block = 64,
+     .partitions = MVF_PARTITIONS_SQUARE,
+     .partition_min = 4},
+    {.name = "squares and halves, 64 to 8",
+     .bit_depth = 8,
+     .range = 16,
+     .block = 64,
+     .partitions = MVF_PARTITIONS_RECT,
+     .partition_min = 8},
+    {.name = "squares and halves, 16 to 4",
+     .bit_depth = 8,
+     .range = 16,
+     .block = 16,
+     .partitions = MVF_PARTITIONS_RECT,
+     .partition_min = 4},
+    {.name = "16x16, lambda 5", .bit_depth = 8, .range = 32, .block = 16, .lambda_q4 = 80},
+    {.name = "16x16, ssd", .bit_depth = 8, .range = 16, .block = 16, .metric = MVF_METRIC_SSD},
+    {.name = "16x16, satd", .bit_depth = 8, .range = 16, .block = 16, .metric = MVF_METRIC_SATD},
+    {.name = "16x16, round zero",
+     .bit_depth = 8,
+     .range = 16,
+     .block = 16,
+     .method = MVF_METHOD_REFINE},
+    {.name = "8x8, round zero, satd",
+     .bit_depth = 8,
+     .range = 16,
+     .block = 8,
+     .metric = MVF_METRIC_SATD,
+     .method = MVF_METHOD_REFINE},
+};
+
+static mvf_options encoder_options(const encoder_shape *p)
+{
+    mvf_options options;
+    mvf_options_init(&options);
+    options.block_w = options.block_h = p->block;
+    options.range_x = options.range_y = p->range;
+    options.partitions = p->partitions;
+    options.partition_min = p->partition_min;
+    options.metric = p->metric;
+    options.subpel = p->subpel;
+    options.interpolation = p->interpolation;
+    options.refine_metric = MVF_METRIC_SATD;
+    options.method = p->method;
+    options.lambda_q4 = p->lambda_q4;
+    return options;
+}
+
+static void bench_encoder_shape(check_run *run, const scene *s, const encoder_shape *p, double rate)
+{
+    bench_engine e;
+    check_plane frames[ENCODER_JOBS + 1];
+    mvf_cuda_measurement m = {.launch_us = 1};
+    mvf_options options = encoder_options(p);
+    alloc_frames(run, s, p->bit_depth, frames, ENCODER_JOBS + 1);
+    mvf_status status = open_with(run, &e, &options, 0, frames, ENCODER_JOBS + 1);
+    if (status == MVF_OK) {
+        status = measure(&e, s, ENCODER_JOBS, ENCODER_LAUNCHES, &m);
+        close_engine(&e);
+    }
+    check_result(run, status == MVF_OK, "cuda: bench");
+    double us = m.launch_us / ENCODER_JOBS;
+    printf("%-7s %2d bit +-%d %-32s %9.1f us/frame %6.3f of the limit  %s %d registers\n", s->name,
+           p->bit_depth, p->range, p->name, us, 1e6 / us / limit(rate, p->range), m.kernel,
+           m.n_registers);
+    for (int i = 0; i <= ENCODER_JOBS; i++)
+        check_plane_free(&frames[i]);
+}
+
+void bench_cuda_encoder(check_run *run)
+{
+    double rate = sad_rate(run);
+    for (size_t i = 0; i < N_SCENES && !run->n_failed; i++)
+        for (size_t k = 0; k < sizeof encoder_shapes / sizeof encoder_shapes[0]; k++)
+            if (is_at_hand(run, &scenes[i]) && scenes[i].fill != FILL_BLACK && !scenes[i].identical)
+                bench_encoder_shape(run, &scenes[i], &encoder_shapes[k], rate);
 }
 
 /* Tables of rows, timed in turn. */
@@ -279,7 +408,7 @@ static mvf_status time_row(const bench_engine *e, row_table *t, size_t scene_ind
 {
     mvf_cuda_measurement m = {.launch_us = 0};
     int32_t n_jobs = t->rows[i].n_jobs;
-    mvf_status status = measure(e, &scenes[scene_index], n_jobs, &m);
+    mvf_status status = measure(e, &scenes[scene_index], n_jobs, N_LAUNCHES, &m);
     t->us[i][scene_index][round] = m.launch_us / n_jobs;
     t->kernels[i] = m.kernel;
     t->n_registers[i] = m.n_registers;

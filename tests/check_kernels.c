@@ -66,6 +66,7 @@ static const struct {
     {"bench truemotion", bench_truemotion, 0},
 #ifdef HAVE_CUDA
     {"bench shapes", bench_cuda_shapes, 1},
+    {"bench encoder", bench_cuda_encoder, 1},
     {"bench rows", bench_cuda_rows, 1},
     {"bench hier", bench_cuda_hier, 1},
     {"bench minimum", bench_cuda_minimum, 1},

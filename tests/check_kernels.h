@@ -108,5 +108,6 @@ void bench_cuda_hier(check_run *run);
 void bench_cuda_rows(check_run *run);
 void bench_cuda_shapes(check_run *run);
 void bench_cuda_true_motion(check_run *run);
+void bench_cuda_encoder(check_run *run);
 
 #endif

@@ -8,12 +8,24 @@
 /* As in partition.cu: the blocks that windows belong to, and the candidates of a strip. */
 #define BLOCK 16
 #define STRIP 4
-/* Shared memory beside what the kernel declares. */
-#define SHARED_WORDS (MVF_SEARCH_SHARED_BYTES / 4 - 256)
-
 static int32_t divide_up(int32_t value, int32_t unit)
 {
     return (value + unit - 1) / unit;
+}
+
+/* Dynamic shared memory with which a multiprocessor holds two thread blocks, but no less than every
+ * device gives; beside it lies what the kernel declares. */
+static int32_t shared_words(const mvf_cuda *cuda)
+{
+    int32_t half = cuda->shared_bytes / 2 - 1024;
+    return (half > MVF_SEARCH_SHARED_BYTES ? half : MVF_SEARCH_SHARED_BYTES) / 4 - 256;
+}
+
+/* As few whole warps as need no more rounds through a panel's strips than all threads would. */
+static int32_t n_threads(int32_t n_cols, int32_t n_rows)
+{
+    int32_t n = divide_up(n_rows, STRIP) * n_cols;
+    return divide_up(n, 32 * divide_up(n, MVF_PARTITION_THREADS)) * 32;
 }
 
 int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config *config,
@@ -26,13 +38,14 @@ int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config 
            config->sample_bytes == shape->sample_bytes;
 }
 
-/* Panels of n_cols x n_rows candidates, and roughly the instructions of a thread for a 16 x 16. */
+/* Panels of n_cols x n_rows candidates, and roughly the instructions of all warps for a 16 x 16. */
 typedef struct panel {
     int32_t n_cols, n_rows, pitch, copy_words, n_words;
     int64_t cost;
 } panel;
 
-static panel lay_out(const mvf_search_config *config, int32_t n_cols, int32_t n_rows)
+static panel lay_out(const mvf_search_config *config, int32_t most_words, int32_t n_cols,
+                     int32_t n_rows)
 {
     int32_t per_word = 4 / config->sample_bytes, row_words = BLOCK / per_word;
     int32_t cols = 2 * config->range_x + 1, rows = 2 * config->range_y + 1;
@@ -41,26 +54,28 @@ static panel lay_out(const mvf_search_config *config, int32_t n_cols, int32_t n_
     /* Copies lie apart by the banks that a row of 32 candidates takes in each. */
     p.copy_words = (window_words + 31) / 32 * 32 + 32 / per_word;
     p.n_words = BLOCK * row_words + per_word * p.copy_words + cols + rows + 2 * n_cols * n_rows;
-    if (p.n_words > SHARED_WORDS)
+    if (p.n_words > most_words)
         return (panel){.cost = INT64_MAX};
     int64_t n_across = divide_up(cols, n_cols);
+    int32_t threads = n_threads(n_cols, n_rows);
     for (int32_t first = 0; first < rows; first += n_rows) {
         int32_t here = rows - first < n_rows ? rows - first : n_rows;
-        int32_t rounds = divide_up(divide_up(here, STRIP) * n_cols, MVF_PARTITION_THREADS);
-        p.cost += n_across * (450 * config->sample_bytes * rounds +
-                              25 * divide_up(per_word * window_words, MVF_PARTITION_THREADS) + 150);
+        int32_t rounds = divide_up(divide_up(here, STRIP) * n_cols, threads);
+        p.cost +=
+            n_across * threads *
+            (450 * config->sample_bytes * rounds + 28 * divide_up(window_words, threads) + 250);
     }
     return p;
 }
 
-static panel best_panel(const mvf_search_config *config)
+static panel best_panel(const mvf_search_config *config, int32_t most_words)
 {
     int32_t cols = 2 * config->range_x + 1, rows = 2 * config->range_y + 1;
     panel best = {.cost = INT64_MAX};
     for (int32_t n_across = divide_up(cols, 65); n_across <= cols && best.cost == INT64_MAX;
          n_across++)
         for (int32_t n_rows = STRIP; n_rows < rows + STRIP; n_rows += STRIP) {
-            panel p = lay_out(config, divide_up(cols, n_across), n_rows);
+            panel p = lay_out(config, most_words, divide_up(cols, n_across), n_rows);
             if (p.cost < best.cost)
                 best = p;
         }
@@ -70,8 +85,7 @@ static panel best_panel(const mvf_search_config *config)
 void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *config,
                            const mvf_cuda *cuda, int64_t stride_bytes)
 {
-    panel best = best_panel(config);
-    (void)cuda;
+    panel best = best_panel(config, shared_words(cuda));
     mvf_partition_params *params = &plan->partition;
     *params = (mvf_partition_params){.stride_bytes = stride_bytes,
                                      .rate = config->rate,
@@ -108,7 +122,7 @@ mvf_status mvf_partition_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
     int32_t n_units = params.cols * divide_up(params.height, params.block);
     MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->stages[0].function, (unsigned)n_units,
-                 (unsigned)n_jobs, 1, MVF_PARTITION_THREADS, 1, 1,
-                 (unsigned)plan->stages[0].shared_bytes, stream, arguments, NULL);
+                 (unsigned)n_jobs, 1, (unsigned)n_threads(params.panel_cols, params.panel_rows), 1,
+                 1, (unsigned)plan->stages[0].shared_bytes, stream, arguments, NULL);
     return MVF_OK;
 }
