@@ -486,17 +486,18 @@ static mvf_status copy_guides(mvf_searcher *s, submission *entry, const mvf_guid
 static mvf_status alloc_field(submission *entry, size_t n_blocks)
 {
     MVF_TRY(mvf_field_alloc(&entry->field, entry->n_references, 0));
+    mvf_field *field = entry->field;
+    /* It is there without blocks, too: that the method rates them shows with the first frame. */
+    if (entry->ratings && !(field->confidence = malloc(n_blocks + 1)))
+        return MVF_ERROR_MEMORY;
     if (!n_blocks)
         return MVF_OK;
-    mvf_field *field = entry->field;
     free(field->blocks);
     field->blocks = n_blocks <= SIZE_MAX / sizeof *field->blocks
                         ? malloc(n_blocks * sizeof *field->blocks)
                         : NULL;
-    if (entry->ratings)
-        field->confidence = malloc(n_blocks);
     field->n_blocks = n_blocks;
-    return field->blocks && (field->confidence || !entry->ratings) ? MVF_OK : MVF_ERROR_MEMORY;
+    return field->blocks ? MVF_OK : MVF_ERROR_MEMORY;
 }
 
 static mvf_status prepare_submission(mvf_searcher *s, submission *entry,
