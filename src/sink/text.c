@@ -5,10 +5,42 @@
 
 #include "field/check.h"
 
+/* 00 to 99: two digits at a time. */
+static const char digit_pairs[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+    "8081828384858687888990919293949596979899";
+
+static int count_digits(uint32_t value)
+{
+    if (value < 100)
+        return 1 + (value >= 10);
+    if (value < 10000)
+        return 3 + (value >= 1000);
+    if (value < 1000000)
+        return 5 + (value >= 100000);
+    return value < 100000000 ? 7 + (value >= 10000000) : 9 + (value >= 1000000000);
+}
+
+/* Most numbers of a field are small, and 32-bit division is several times faster. */
+static char *put_uint32(char *to, uint32_t value)
+{
+    char *end = to + count_digits(value), *at = end;
+    for (; value >= 100; value /= 100)
+        memcpy(at -= 2, digit_pairs + 2 * (value % 100), 2);
+    if (value >= 10)
+        memcpy(to, digit_pairs + 2 * value, 2);
+    else
+        *to = (char)('0' + value);
+    return end;
+}
+
 static char *put_uint(char *to, uint64_t value)
 {
     char digits[20];
     int n = 0;
+    if (value <= UINT32_MAX)
+        return put_uint32(to, (uint32_t)value);
     do {
         digits[n++] = (char)('0' + value % 10);
         value /= 10;
@@ -27,19 +59,7 @@ char *mvf_text_int(char *to, int64_t value)
 {
     if (value < 0)
         *to++ = '-';
-    /* Most numbers of a field are small, and 32-bit division is several times faster. */
-    if (magnitude(value) > UINT32_MAX)
-        return put_uint(to, magnitude(value));
-    char digits[10];
-    int n = 0;
-    uint32_t rest = (uint32_t)magnitude(value);
-    do {
-        digits[n++] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest);
-    while (n)
-        *to++ = digits[--n];
-    return to;
+    return put_uint(to, magnitude(value));
 }
 
 char *mvf_text_decimal(char *to, int64_t scaled, int n_digits)
