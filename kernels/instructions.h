@@ -51,6 +51,17 @@ static __device__ __forceinline__ uint4 load_words4(const void *shared)
     return v;
 }
 
+/* atomicAdd() by one lane, which the compiler takes for one by many and makes a vote of. */
+static __device__ __forceinline__ uint32_t add_shared(uint32_t *shared, uint32_t value)
+{
+    uint32_t before;
+    asm volatile("atom.shared.add.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "r"((uint32_t)__cvta_generic_to_shared(shared)), "r"(value)
+                 : "memory");
+    return before;
+}
+
 /* Copies into shared memory that do not wait, where the architecture has them: committed, and
  * waited for, all together. */
 static __device__ __forceinline__ void copy16(void *shared, const uint8_t *global)
@@ -61,6 +72,17 @@ static __device__ __forceinline__ void copy16(void *shared, const uint8_t *globa
                  : "memory");
 #else
     *(uint4 *)shared = *(const uint4 *)global;
+#endif
+}
+
+/* Four bytes that another thread may write meanwhile: the old ones or the new ones. */
+static __device__ __forceinline__ void copy4_unordered(void *shared, const void *global)
+{
+#if __CUDA_ARCH__ >= 800
+    uint32_t address = (uint32_t)__cvta_generic_to_shared(shared);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(global) : "memory");
+#else
+    *(uint32_t *)shared = *(const volatile uint32_t *)global;
 #endif
 }
 

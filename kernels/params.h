@@ -51,7 +51,7 @@
 
 /* Dynamic shared memory of the kernels for 16x16 blocks: two thread blocks of each fit into a
  * multiprocessor of sm_90. */
-#define MVF_ELIMINATE_SHARED_BYTES 113424
+#define MVF_ELIMINATE_SHARED_BYTES 115696
 #define MVF_EXHAUST_SHARED_BYTES 67776
 
 /* Of the kernels for 16x16 blocks, in samples: the block, the tile of blocks that one thread block
@@ -408,6 +408,9 @@ typedef struct mvf_full_params {
     int32_t every_group;
     int32_t reserved;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
+    /* For each pair mvf_full_match, not yet, half, or long written, which may be near its own; 0:
+     * none. They are read by chance: no answer depends on them. */
+    uint64_t hints[MVF_CUDA_BATCH];
 } mvf_full_params;
 
 static_assert(sizeof(mvf_full_match) == 8, "same layout in C and CUDA");
@@ -417,7 +420,7 @@ static_assert(offsetof(mvf_full_params, n_pairs) == 24, "same layout in C and CU
 static_assert(offsetof(mvf_full_params, inside) == 52, "same layout in C and CUDA");
 static_assert(offsetof(mvf_full_params, every_group) == 72, "same layout in C and CUDA");
 static_assert(offsetof(mvf_full_params, pairs) == 80, "same layout in C and CUDA");
-static_assert(sizeof(mvf_full_params) == 80 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+static_assert(sizeof(mvf_full_params) == 80 + 56 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 
 /* One axis. Both ends of a window are searched, so neighbours share a row or column of vectors. */
 static inline void mvf_full_windows(int32_t range, int32_t *origin, int32_t *n_windows)

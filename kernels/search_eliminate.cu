@@ -6,7 +6,8 @@
 //   tile's own.
 // - level 1: a lower bound of every candidate from four 8x8 sums; the least of four adjacent
 //   candidates is kept.
-// - first bound: four promising words of four candidates a block get their SADs.
+// - first bound: four promising words of four candidates a block get their SADs: the zero vector's,
+//   that of what the pair before found there, and two or three with low bounds of their own.
 // - scan: words whose level 1 bound is too high for the best SAD drop out.
 // - level 2: so do words whose bound from sixteen 4x4 sums is too high.
 // - SADs of the rest.
@@ -33,15 +34,20 @@ enum {
     WINDOW_PITCH = 144, // bytes; 36 words keep rows of one SAD in different banks
     CURRENT_PITCH = 80,
     CURRENT_OFFSET = WINDOW * WINDOW_PITCH,
-    CELL_PITCH = 132, // 33 words: vertical runs hit every bank
+    // 35 words: what is left of a block lies close together, in rows as in columns. H200, wall: 33
+    // words take 1 % longer.
+    CELL_PITCH = 140,
     CELL_ROWS = 128,
     PAIR_PITCH = 232,
     PAIR_ROWS = 121,
-    REGION = 28160, // holds window and current samples, or pairs of sums
-    MINIMA = 592,   // row pairs x words of a block, padded to 16 banks off
+    REGION = 28160, // holds window, current samples and list, or pairs of sums
+    NEAR_OFFSET = CURRENT_OFFSET + MVF_FULL_TILE * CURRENT_PITCH,
+    NEAR = (REGION - NEAR_OFFSET) / 2, // words that the list holds
+    MINIMA = 592,                      // row pairs x words of a block, padded to 16 banks off
     MINIMA_USED = 33 * WORDS,
-    SCAN = 18,                // minima a lane scans
-    NEVER = 1023,             // a level 1 bound no threshold reaches
+    SCAN = 18,    // minima a lane scans
+    NEVER = 1023, // a level 1 bound no threshold reaches
+    NO_HINT = 0x7fff7fff,
     ALL_ALLOWED = 0x40004000, // the whole 65 x 65 window, as tile_shared.allowed
     // H200, 1080p, +-32, us a frame on bunny / street / wall: 600 words 31.4 / 39.7 / 25.8,
     // 900 31.4 / 38.8 / 25.8.
@@ -65,6 +71,12 @@ struct sum_range {
     uint32_t low4, high4, low8, high8;
 };
 
+// How the tile's sums are quantised.
+struct sum_scale {
+    uint32_t low4, low8;
+    int shift4, shift8;
+};
+
 struct tile_shared {
     uint8_t region[2][REGION];
     // [row pair][word]: even row low, odd row high. Later a block's part holds the list of its
@@ -80,17 +92,19 @@ struct tile_shared {
     uint32_t allowed[BLOCKS]; // bytes: first and last column, first and last row of the window
     uint32_t visible[BLOCKS]; // width low byte, height above; 0 outside the frame
     uint16_t kept[THREADS / 32][KEPT];
-    uint32_t listed[BLOCKS]; // words
-    tile_job job[4];         // by number of the turn
-    sum_range range[2];
-    uint32_t hard[2]; // blocks with too many words left, by parity of the turn
-    uint32_t next;    // 32 words of the lists: the next to hand out
-    uint32_t ranged;  // warps that have seen to the next tile's range
-};
-
-struct sum_scale {
-    uint32_t low4, low8;
-    int shift4, shift8;
+    uint32_t own[16 * BLOCKS]; // sums of the tile's cells, a thread's each: 4x4 low, 8x8 high
+    uint32_t hint[2][BLOCKS];  // a vector, x low, or NO_HINT; by parity of the turn
+    uint32_t listed[BLOCKS];   // words
+    uint32_t far[BLOCKS];      // of them in the block's minima
+    tile_job job[4];           // by number of the turn
+    sum_range range;
+    sum_scale scale[2]; // by parity of the turn
+    uint32_t hard[2];   // blocks with too many words left, by parity of the turn
+    uint32_t next;      // 32 words of the lists: the next to hand out
+    uint32_t ranged;    // warps that have seen to the next tile's range
+    uint32_t scaled;    // whether its scale is there
+    // Words that were to be listed near, and where the first that were not would have begun.
+    uint32_t n_near, near_end;
 };
 
 static __device__ __noinline__ void set_job(const mvf_full_params &p, tile_job *job, int index)
@@ -159,8 +173,21 @@ static __device__ __forceinline__ uint32_t mask8(int vw, int vh)
     return (vh >= 8 ? row : 0) | (vh >= 16 ? row << 16 : 0);
 }
 
+// The vectors that the pair before found here, or so far, or anything: whatever is tried first, the
+// answer is the same.
+static __device__ __forceinline__ void load_hint(const mvf_full_params &p, const tile_job &job,
+                                                 uint32_t *hint, int b)
+{
+    int col = job.tx * 4 + (b & 3), row = job.ty * 4 + (b >> 2);
+    uint64_t matches = p.hints[job.pair];
+    if (matches && col < p.cols && row < p.rows)
+        copy4_unordered(hint + b, (const mvf_full_match *)matches + row * p.cols + col);
+    else
+        hint[b] = NO_HINT;
+}
+
 static __device__ __forceinline__ void load_window(const mvf_full_params &p, const tile_job &job,
-                                                   uint8_t *region)
+                                                   uint8_t *region, uint32_t *hint)
 {
     int c = thread_index(), row = c >> 3;
     const uint8_t *reference = job.reference + row * p.stride_bytes + (c & 7) * 16;
@@ -170,6 +197,8 @@ static __device__ __forceinline__ void load_window(const mvf_full_params &p, con
     if (c < MVF_FULL_TILE * MVF_FULL_TILE / 16)
         copy16(region + CURRENT_OFFSET + (c >> 2) * CURRENT_PITCH + (c & 3) * 16,
                job.current + (c >> 2) * p.stride_bytes + (c & 3) * 16);
+    else if (c >= THREADS - BLOCKS)
+        load_hint(p, job, hint, c - (THREADS - BLOCKS));
     copy_commit();
 }
 
@@ -186,6 +215,10 @@ static __device__ __forceinline__ tile_cell cell_at(const mvf_full_params &p, co
     cell.b = thread >> 4;
     cell.x = thread & 3;
     cell.y = thread >> 2 & 3;
+    cell.vw = cell.vh = 16;
+    cell.in4 = cell.in8 = true;
+    if (!job.ragged)
+        return cell;
     cell.vw = max(min(16, p.width - job.tx * MVF_FULL_TILE - 16 * (cell.b & 3)), 0);
     cell.vh = max(min(16, p.height - job.ty * MVF_FULL_TILE - 16 * (cell.b >> 2)), 0);
     cell.in4 = 4 * cell.x + 4 <= cell.vw && 4 * cell.y + 4 <= cell.vh;
@@ -193,13 +226,25 @@ static __device__ __forceinline__ tile_cell cell_at(const mvf_full_params &p, co
     return cell;
 }
 
-// A thread a 4x4 cell: its sum low, the sum of its 8x8 cell high, and the tile's range of both.
-static __device__ __forceinline__ uint32_t current_sums(const mvf_full_params &p,
-                                                        const tile_job &job, tile_shared &s,
-                                                        int parity, const uint8_t *region)
+static __device__ __forceinline__ int shift_for(uint32_t low, uint32_t high)
+{
+    return high > low ? max(0, 24 - __clz(high - low)) : 0;
+}
+
+static __device__ __forceinline__ sum_scale tile_scale(const volatile sum_range &r)
+{
+    sum_scale scale = {r.low4, r.low8, shift_for(r.low4, r.high4), shift_for(r.low8, r.high8)};
+    return scale;
+}
+
+// A thread a 4x4 cell: its sum low, the sum of its 8x8 cell high, and the tile's range of both, of
+// which the last warp makes the scale.
+static __device__ __forceinline__ void current_sums(const mvf_full_params &p, const tile_job &job,
+                                                    tile_shared &s, int parity,
+                                                    const uint8_t *region)
 {
     tile_cell cell = cell_at(p, job);
-    sum_range *range = &s.range[parity];
+    sum_range *range = &s.range;
     const uint32_t *row = (const uint32_t *)(region + CURRENT_OFFSET +
                                              ((cell.b >> 2) * 16 + cell.y * 4) * CURRENT_PITCH) +
                           (cell.b & 3) * 4 + cell.x;
@@ -217,27 +262,20 @@ static __device__ __forceinline__ uint32_t current_sums(const mvf_full_params &p
         atomicMin(&range->low8, low8);
         atomicMax(&range->high8, high8);
         __threadfence_block();
-        atomicAdd(&s.ranged, 1);
+        if (atomicAdd(&s.ranged, 1) == BLOCKS / 2 - 1) {
+            s.scale[parity] = tile_scale(s.range);
+            __threadfence_block();
+            *(volatile uint32_t *)&s.scaled = 1;
+        }
     }
-    return sum4 | sum8 << 16;
-}
-
-static __device__ __forceinline__ int shift_for(uint32_t low, uint32_t high)
-{
-    return high > low ? max(0, 24 - __clz(high - low)) : 0;
-}
-
-static __device__ __forceinline__ sum_scale tile_scale(const sum_range &r)
-{
-    sum_scale scale = {r.low4, r.low8, shift_for(r.low4, r.high4), shift_for(r.low8, r.high8)};
-    return scale;
+    s.own[thread_index()] = sum4 | sum8 << 16;
 }
 
 static __device__ __forceinline__ void describe_block(const mvf_full_params &p, const tile_job &job,
                                                       tile_shared &s, const tile_cell &cell)
 {
     int b = cell.b;
-    s.listed[b] = 0;
+    s.listed[b] = s.far[b] = 0;
     if (job.first)
         s.best[b] = NO_KEY;
     if (job.plain) {
@@ -256,10 +294,10 @@ static __device__ __forceinline__ void describe_block(const mvf_full_params &p, 
 
 static __device__ __forceinline__ void quantise_current(const mvf_full_params &p,
                                                         const tile_job &job, tile_shared &s,
-                                                        const sum_scale &scale, uint32_t sums)
+                                                        const sum_scale &scale)
 {
     tile_cell cell = cell_at(p, job);
-    uint32_t sum4 = sums & 0xffff, sum8 = sums >> 16;
+    uint32_t sums = s.own[thread_index()], sum4 = sums & 0xffff, sum8 = sums >> 16;
     uint32_t left4 = (1u << scale.shift4) - 1, left8 = (1u << scale.shift8) - 1;
     uint32_t d4 = (sum4 - scale.low4) & left4, d8 = (sum8 - scale.low8) & left8;
     bool in8 = cell.in8 && !((cell.x | cell.y) & 1);
@@ -394,7 +432,8 @@ static __device__ __forceinline__ void level1_band(tile_shared &s, const uint8_t
 #pragma unroll
     for (int j = 0; j < 4; j++)
         current[j] = s.current8[j * 4 + i];
-#pragma unroll
+// Four bands run at a time: unrolled they are too much code. H200, wall: 1.7 % longer.
+#pragma unroll 1
     for (int r = 0; r < 8; r += 2) {
 #pragma unroll
         for (int pass = 0; pass < (BAND == 3 ? 1 : 2); pass++) {
@@ -535,19 +574,17 @@ static __device__ __forceinline__ word_best best_of_word(const tile_job &job, ui
     return match;
 }
 
-// `lanes` lanes, 4 or 8, compute the SADs of a word's four candidates, each every lanes-th row, and
-// agree on the best.
+// `lanes` lanes, 4 or 8, compute the SADs of a word's four candidates, each every lanes-th row.
 template <bool RAGGED>
-static __device__ __forceinline__ word_best word_match(const tile_job &job, const tile_shared &s,
-                                                       const uint8_t *region, int b, int row,
-                                                       int word, int lanes)
+static __device__ __forceinline__ void word_sads(const tile_shared &s, const uint8_t *region, int b,
+                                                 int row, int word, int lanes, int (&sum)[4])
 {
     int lane = thread_index() & (lanes - 1);
     const uint32_t *r = (const uint32_t *)(region + ((b >> 2) * 16 + row + lane) * WINDOW_PITCH) +
                         (b & 3) * 4 + word;
     const uint4 *c = (const uint4 *)(region + CURRENT_OFFSET +
                                      ((b >> 2) * 16 + lane) * CURRENT_PITCH + (b & 3) * 16);
-    int sum[4] = {0};
+    sum[0] = sum[1] = sum[2] = sum[3] = 0;
 #pragma unroll 1
     for (int y = lane; y < 16; y += 2 * lanes) {
         uint32_t in[2][5];
@@ -589,7 +626,6 @@ static __device__ __forceinline__ word_best word_match(const tile_job &job, cons
     sum[1] = sum01 >> 16;
     sum[2] = sum23 & 0xffff;
     sum[3] = sum23 >> 16;
-    return best_of_word(job, s.allowed[b], row, word, sum);
 }
 
 // The best SAD to stay under, or to tie with: nothing ties with the zero vector.
@@ -660,22 +696,60 @@ static __device__ __forceinline__ int entry_of(int number)
     return (2 * row_pair + (number & 1)) << 5 | word;
 }
 
-// The word with the least bound of each eight lanes' picks, the zero vector's first of all. Tells
-// whether it was this lane's.
-template <bool RAGGED>
-static __device__ __forceinline__ bool try_picks(const tile_job &job, tile_shared &s,
-                                                 const uint8_t *region, int b,
-                                                 const word_pick &pick, bool zero)
+// The word of a vector, as entry_of(), or -1 outside the window.
+static __device__ __forceinline__ int entry_of_vector(const tile_job &job, int dx, int dy)
 {
-    int lane = thread_index() & 31, entry = entry_of((lane + 32 * pick.n) * 2 + pick.half);
-    int bound = word_bound<RAGGED>(s, b, entry >> 5, entry & 31);
-    uint32_t order = (zero ? 0 : bound + 1) * 8 + (lane & 7);
+    uint32_t x = dx - job.ox, y = dy - job.oy;
+    return x <= 64 && y <= 64 ? (int)(y << 5 | x >> 2) : -1;
+}
+
+// The words that give a block its first bound: the zero vector's, the hint's, and those with the
+// least bounds of what eight or sixteen lanes scan.
+struct word_picks {
+    int zero, hint; // as entry_of(); -1: none
+    int taken;      // the lane whose word this lane tries, where it is neither
+    bool mine;      // whether this lane's word is tried
+};
+
+template <bool RAGGED>
+static __device__ __forceinline__ word_picks pick_words(const tile_job &job, const tile_shared &s,
+                                                        uint32_t hint, int b, int entry)
+{
+    int lane = thread_index() & 31;
+    word_picks picks = {entry_of_vector(job, 0, 0),
+                        entry_of_vector(job, (int16_t)hint, (int)hint >> 16)};
+    if (picks.hint == picks.zero)
+        picks.hint = -1;
+    uint32_t order = word_bound<RAGGED>(s, b, entry >> 5, entry & 31) * 32 + lane;
 #pragma unroll
     for (int lanes = 1; lanes < 8; lanes *= 2)
         order = min(order, __shfl_xor_sync(ALL_LANES, order, lanes));
-    int taken = (lane & ~7) | (order & 7);
-    entry = __shfl_sync(ALL_LANES, entry, taken);
-    word_best match = word_match<RAGGED>(job, s, region, b, entry >> 5, entry & 31, 8);
+    if (picks.hint >= 0) {
+        order = min(order, __shfl_xor_sync(ALL_LANES, order, 8));
+        int first = __shfl_sync(ALL_LANES, order, 0) & 31,
+            second = __shfl_sync(ALL_LANES, order, 16) & 31;
+        picks.taken = lane < 24 ? first : second;
+        picks.mine = lane == first || lane == second;
+    } else {
+        picks.taken = order & 31;
+        picks.mine = picks.taken == lane && (lane >= 8 || picks.zero < 0);
+    }
+    return picks;
+}
+
+template <bool RAGGED>
+static __device__ __forceinline__ void try_picks(const tile_job &job, tile_shared &s,
+                                                 const uint8_t *region, int b, int entry,
+                                                 const word_picks &picks)
+{
+    int lane = thread_index() & 31, sum[4];
+    entry = __shfl_sync(ALL_LANES, entry, picks.taken);
+    if (lane < 8 && picks.zero >= 0)
+        entry = picks.zero;
+    if (lane >> 3 == 1 && picks.hint >= 0)
+        entry = picks.hint;
+    word_sads<RAGGED>(s, region, b, entry >> 5, entry & 31, 8, sum);
+    word_best match = best_of_word(job, s.allowed[b], entry >> 5, entry & 31, sum);
     uint32_t sad = warp_min((uint32_t)match.sad);
     uint32_t rank =
         warp_min((uint32_t)match.sad == sad ? vector_rank(match.dx, match.dy) : 0xffffffffu);
@@ -683,25 +757,43 @@ static __device__ __forceinline__ bool try_picks(const tile_job &job, tile_share
     if (lane == 0 && key < s.best[b] && sad != NO_SAD)
         s.best[b] = key;
     __syncwarp();
-    return taken == lane;
 }
 
 // Words whose level 1 bound is not above the limit, as bits: 15 - n and 31 - n for n < 16, then
 // the rest.
-static __device__ __forceinline__ void surviving_words(const uint32_t (&v)[SCAN], int limit,
-                                                       uint32_t *first, uint32_t *second)
+struct word_bits {
+    uint32_t first, second;
+};
+
+static __device__ __forceinline__ word_bits surviving_words(const uint32_t (&v)[SCAN], int limit)
 {
-    uint32_t add = (uint32_t)(0x7fff - limit) * 0x10001u, a = 0, c = 0;
+    uint32_t add = (uint32_t)(0x7fff - limit) * 0x10001u;
+    word_bits bits = {0, 0};
 #pragma unroll
     for (int n = 0; n < SCAN; n++) {
         uint32_t sum = v[n] + add;
         if (n < 16)
-            a |= ~(sum >> n) & 0x80008000u >> n;
+            bits.first |= ~(sum >> n) & 0x80008000u >> n;
         else
-            c |= ~(sum >> (n - 16)) & 0x80008000u >> (n - 16);
+            bits.second |= ~(sum >> (n - 16)) & 0x80008000u >> (n - 16);
     }
-    *first = a;
-    *second = c;
+    return bits;
+}
+
+static __device__ __forceinline__ void leave_out(word_bits &bits, int n, int half)
+{
+    uint32_t bit = (half ? 0x80000000u : 0x8000u) >> (n & 15);
+    if (n < 16)
+        bits.first &= ~bit;
+    else
+        bits.second &= ~bit;
+}
+
+static __device__ __forceinline__ void leave_out_entry(word_bits &bits, int entry)
+{
+    int index = (entry >> 6) * WORDS + (entry & 31);
+    if (entry >= 0 && (index & 31) == (thread_index() & 31))
+        leave_out(bits, index >> 5, entry >> 5 & 1);
 }
 
 // Bits as of surviving_words(); `number` is that of the even half of the lane's minimum n = 15 of
@@ -716,64 +808,68 @@ static __device__ __forceinline__ uint16_t *push_words(uint32_t bits, int number
     return at;
 }
 
-static __device__ __forceinline__ void list_words(tile_shared &s, int b, uint32_t first,
-                                                  uint32_t second)
+// Lists a block's words, unless they are too many: near ones, as block and number, or where the
+// block's minima were. Tells whether it did.
+static __device__ __forceinline__ bool list_words(tile_shared &s, int b, const word_bits &bits,
+                                                  uint16_t *near)
 {
-    int lane = thread_index() & 31, count = __popc(first) + __popc(second);
-    if (!count)
-        return;
-    uint16_t *at = (uint16_t *)s.minima[b] + atomicAdd(&s.listed[b], count);
-    push_words(second, 2 * lane + 64 * 31, push_words(first, 2 * lane + 64 * 15, at));
+    int lane = thread_index() & 31, count = __popc(bits.first) + __popc(bits.second),
+        all = (int)warp_sum(count), base = 0, block = 0;
+    if (all > HARD_WORDS_MAX)
+        return false;
+    if (lane == 0)
+        base = add_shared(&s.n_near, all);
+    base = __shfl_sync(ALL_LANES, base, 0);
+    uint16_t *at = near + base;
+    if (base + all <= NEAR) {
+        block = b << 11;
+    } else {
+        at = (uint16_t *)s.minima[b];
+        if (lane == 0) {
+            atomicMin(&s.near_end, base);
+            s.far[b] = all;
+        }
+        __syncwarp();
+    }
+    if (count) {
+        at += atomicAdd(&s.listed[b], count);
+        push_words(bits.second, block + 2 * lane + 64 * 31,
+                   push_words(bits.first, block + 2 * lane + 64 * 15, at));
+    }
+    return true;
 }
 
-// What the best SAD so far leaves of a block's words, as surviving_words(); their number.
-static __device__ __forceinline__ int leave_words(const tile_shared &s, int b, int shift8,
-                                                  const word_pick &pick, bool taken,
-                                                  uint32_t *first, uint32_t *second)
+// What the best SAD so far leaves of a block's words.
+static __device__ __forceinline__ word_bits leave_words(const tile_shared &s, int b, int shift8,
+                                                        const uint32_t (&v)[SCAN],
+                                                        const word_pick &pick,
+                                                        const word_picks &picks)
 {
-    uint32_t v[SCAN];
     int limit = max(-1, min(NEVER - 1, (sad_limit(s.best[b]) + (int)(s.loss[b] >> 16)) >> shift8));
-    load_minima(s, b, v);
-    surviving_words(v, limit, first, second);
-    if (taken) {
-        uint32_t bit = (pick.half ? 0x80000000u : 0x8000u) >> (pick.n & 15);
-        if (pick.n < 16)
-            *first &= ~bit;
-        else
-            *second &= ~bit;
-    }
-    return (int)warp_sum(__popc(*first) + __popc(*second));
-}
-
-static __device__ __forceinline__ word_pick first_pick(const tile_job &job, const tile_shared &s,
-                                                       int b, bool *zero)
-{
-    uint32_t v[SCAN];
-    load_minima(s, b, v);
-    word_pick pick = least_word(v);
-    int zero_index = (-job.oy >> 1) * WORDS + (-job.ox >> 2);
-    *zero = job.ox <= 0 && job.oy <= 0 && job.ox >= -64 && job.oy >= -64 &&
-            (zero_index & 31) == (thread_index() & 31);
-    if (*zero) {
-        pick.n = zero_index >> 5;
-        pick.half = -job.oy & 1;
-    }
-    return pick;
+    word_bits bits = surviving_words(v, limit);
+    leave_out_entry(bits, picks.zero);
+    leave_out_entry(bits, picks.hint);
+    if (picks.mine)
+        leave_out(bits, pick.n, pick.half);
+    return bits;
 }
 
 template <bool RAGGED>
 static __device__ __forceinline__ void scan_block(const tile_job &job, tile_shared &s, int shift8,
-                                                  const uint8_t *region, uint32_t *hard, int b)
+                                                  uint32_t hint, const uint8_t *region,
+                                                  uint16_t *near, uint32_t *hard, int b)
 {
-    bool zero;
-    uint32_t first, second;
-    word_pick pick = first_pick(job, s, b, &zero);
-    bool taken = try_picks<RAGGED>(job, s, region, b, pick, zero);
+    uint32_t v[SCAN];
+    int lane = thread_index() & 31;
+    load_minima(s, b, v);
+    word_pick pick = least_word(v);
+    int entry = entry_of((lane + 32 * pick.n) * 2 + pick.half);
+    word_picks picks = pick_words<RAGGED>(job, s, hint, b, entry);
+    try_picks<RAGGED>(job, s, region, b, entry, picks);
     if (done(s.best[b]))
         return;
-    if (leave_words(s, b, shift8, pick, taken, &first, &second) <= HARD_WORDS_MAX)
-        list_words(s, b, first, second);
-    else if ((thread_index() & 31) == 0)
+    word_bits bits = leave_words(s, b, shift8, v, pick, picks);
+    if (!list_words(s, b, bits, near) && lane == 0)
         atomicOr(hard, 1u << b);
 }
 
@@ -785,18 +881,23 @@ static __device__ __forceinline__ void match_words(const tile_job &job, tile_sha
 {
     int lane = thread_index() & 31, lanes = count > 4 ? 4 : 8;
     int entry = entries[min(lane / lanes, count - 1)], b = entry >> 12;
-    word_best match = word_match<RAGGED>(job, s, region, b, entry >> 5 & 127, entry & 31, lanes);
-    if ((lane & (lanes - 1)) == 0 && match.sad != NO_SAD &&
-        match.sad <= key_sad(*(const volatile full_key *)&s.best[b]))
+    int sum[4], row = entry >> 5 & 127, word = entry & 31;
+    word_sads<RAGGED>(s, region, b, row, word, lanes, sum);
+    int best = key_sad(*(const volatile full_key *)&s.best[b]);
+    // Mostly none of them is.
+    if (!__any_sync(ALL_LANES, min(__vimin3_s32(sum[0], sum[1], sum[2]), sum[3]) <= best))
+        return;
+    word_best match = best_of_word(job, s.allowed[b], row, word, sum);
+    if ((lane & (lanes - 1)) == 0 && match.sad != NO_SAD && match.sad <= best)
         atomicMin(&s.best[b], make_key(match.sad, vector_rank(match.dx, match.dy)));
 }
 
-// Words of all blocks are numbered through. Lane b knows where block b's end; of hard blocks
+// Words that are not near are numbered through. Lane b knows where block b's end; of hard blocks
 // all words count.
-static __device__ __forceinline__ int list_ends(const tile_shared &s, uint32_t hard)
+static __device__ __forceinline__ int far_ends(const tile_shared &s, uint32_t hard)
 {
     int lane = thread_index() & 31, b = lane & (BLOCKS - 1),
-        end = hard >> b & 1 ? 65 * WORDS : (int)s.listed[b];
+        end = hard >> b & 1 ? 65 * WORDS : (int)s.far[b];
 #pragma unroll
     for (int lanes = 1; lanes < BLOCKS; lanes *= 2) {
         int other = __shfl_up_sync(ALL_LANES, end, lanes);
@@ -805,8 +906,8 @@ static __device__ __forceinline__ int list_ends(const tile_shared &s, uint32_t h
     return end;
 }
 
-static __device__ __forceinline__ int listed_entry(const tile_shared &s, uint32_t hard, int ends,
-                                                   int number, int *block)
+static __device__ __forceinline__ int far_entry(const tile_shared &s, uint32_t hard, int ends,
+                                                int number, int *block)
 {
     int b = 0, before;
 #pragma unroll
@@ -820,21 +921,56 @@ static __device__ __forceinline__ int listed_entry(const tile_shared &s, uint32_
                         : ((const uint16_t *)s.minima[b])[number]);
 }
 
+// What to search, 32 words at a time: the near ones, then the others.
+struct word_lists {
+    const uint16_t *near;
+    int n_near, ends, n_far; // words; ends: far_ends()
+    uint32_t hard;
+};
+
+static __device__ __forceinline__ word_lists lists_of(const tile_shared &s, const uint16_t *near,
+                                                      uint32_t hard)
+{
+    word_lists lists = {near, (int)min(s.n_near, s.near_end), 0, 0, hard};
+    if (hard || s.n_near > NEAR) {
+        lists.ends = far_ends(s, hard);
+        lists.n_far = __shfl_sync(ALL_LANES, lists.ends, BLOCKS - 1);
+    }
+    return lists;
+}
+
+// Of the lane's word the block and, as entry_of(), the place; whether there is one.
+static __device__ __forceinline__ bool next_word(const tile_shared &s, const word_lists &lists,
+                                                 int at, int *block, int *entry)
+{
+    int lane = thread_index() & 31, n_near = (lists.n_near + 31) / 32;
+    if (at < n_near) {
+        int number = at * 32 + lane;
+        uint32_t word = lists.near[min(number, lists.n_near - 1)];
+        *block = word >> 11;
+        *entry = entry_of(word & 2047);
+        return number < lists.n_near;
+    }
+    int number = (at - n_near) * 32 + lane;
+    *entry = far_entry(s, lists.hard, lists.ends, min(number, lists.n_far - 1), block);
+    return number < lists.n_far;
+}
+
 // A warp tests listed words by level 2, a lane a word, keeps what survives and gets its SADs eight
 // at a time.
 template <bool RAGGED>
 static __device__ __forceinline__ void search_lists(const tile_job &job, tile_shared &s, int shift4,
-                                                    uint32_t hard, const uint8_t *region)
+                                                    const word_lists &lists, const uint8_t *region)
 {
     // The upper warps start first: the lower ones make the next tile's own sums.
     int thread = thread_index(), lane = thread & 31, warp = thread >> 5, at = warp ^ (THREADS / 64),
         held = 0;
-    int ends = list_ends(s, hard), count = __shfl_sync(ALL_LANES, ends, BLOCKS - 1);
+    int end = (lists.n_near + 31) / 32 + (lists.n_far + 31) / 32;
     uint16_t *kept = s.kept[warp];
-    for (bool more = at * 32 < count; more || held;) {
+    for (bool more = at < end; more || held;) {
         if (more) {
-            int b, entry = listed_entry(s, hard, ends, min(at * 32 + lane, count - 1), &b);
-            bool alive = at * 32 + lane < count;
+            int b, entry;
+            bool alive = next_word(s, lists, at, &b, &entry);
             if (alive)
                 alive = word_bound<RAGGED>(s, b, entry >> 5, entry & 31) <= limit4(s, b, shift4);
             uint32_t ballot = __ballot_sync(ALL_LANES, alive);
@@ -842,9 +978,9 @@ static __device__ __forceinline__ void search_lists(const tile_job &job, tile_sh
                 kept[held + __popc(ballot & ((1u << lane) - 1))] = (uint16_t)(b << 12 | entry);
             held += __popc(ballot);
             if (lane == 0)
-                at = atomicAdd(&s.next, 1);
+                at = add_shared(&s.next, 1);
             at = __shfl_sync(ALL_LANES, at, 0);
-            more = at * 32 < count;
+            more = at < end;
         }
         __syncwarp();
         while (held >= 8 || (held && !more)) {
@@ -852,13 +988,14 @@ static __device__ __forceinline__ void search_lists(const tile_job &job, tile_sh
             held -= batch;
             match_words<RAGGED>(job, s, region, kept + held, batch);
         }
+        __syncwarp();
     }
 }
 
 // Every thread of the block is resident, so what a warp waits for comes.
-static __device__ __forceinline__ void wait_for(const uint32_t *count, uint32_t reached)
+static __device__ __forceinline__ void wait_for(const uint32_t *flag)
 {
-    while (*(const volatile uint32_t *)count < reached)
+    while (!*(const volatile uint32_t *)flag)
         let_others_run();
     forget_loads();
 }
@@ -876,7 +1013,7 @@ static __device__ __forceinline__ void write_block(const mvf_full_params &p, con
     if (!gives_up(hard))
         hard = 0;
     if (col < p.cols && row < p.rows && !(hard >> b & 1))
-        ((mvf_full_match *)p.pairs[job.pair].matches)[row * p.cols + col] = key_match(s.best[b]);
+        write_match(p.pairs[job.pair].matches, row * p.cols + col, s.best[b]);
     hard = hard >> (b & 8) & 255;
     if ((b & 7) == 0 && hard) {
         uint32_t at = atomicAdd(&((mvf_full_counters *)p.counters)->n_groups, 1);
@@ -892,7 +1029,8 @@ static __device__ __forceinline__ void scan_tile(const tile_job &job, tile_share
 {
     int b = thread_index() >> 5;
     if (!(*(volatile uint32_t *)&s.hard[parity] >> b & 1) && (!RAGGED || s.visible[b]))
-        scan_block<RAGGED>(job, s, tile_scale(s.range[parity]).shift8, region, &s.hard[parity], b);
+        scan_block<RAGGED>(job, s, s.scale[parity].shift8, s.hint[parity][b], region,
+                           (uint16_t *)(s.region[parity ^ 1] + NEAR_OFFSET), &s.hard[parity], b);
 }
 
 template <bool RAGGED>
@@ -900,8 +1038,9 @@ static __device__ __forceinline__ void finish_tile(const tile_job &job, tile_sha
                                                    const uint8_t *region, int parity)
 {
     uint32_t hard = s.hard[parity];
-    search_lists<RAGGED>(job, s, tile_scale(s.range[parity]).shift4, gives_up(hard) ? 0 : hard,
-                         region);
+    const uint16_t *near = (const uint16_t *)(s.region[parity ^ 1] + NEAR_OFFSET);
+    search_lists<RAGGED>(job, s, s.scale[parity].shift4,
+                         lists_of(s, near, gives_up(hard) ? 0 : hard), region);
 }
 
 static __device__ __forceinline__ void reset_range(sum_range *range)
@@ -912,40 +1051,42 @@ static __device__ __forceinline__ void reset_range(sum_range *range)
 
 static __device__ __forceinline__ void reset_turn(tile_shared &s, int turn, int first)
 {
-    s.ranged = 0;
+    s.ranged = s.scaled = 0;
     s.next = THREADS / 32;
+    s.n_near = 0;
+    s.near_end = NEAR;
     s.hard[turn & 1] = first ? 0 : s.hard[(turn & 1) ^ 1];
 }
 
 // Results of the turn before go out where this turn's description of a block comes in.
 static __device__ __forceinline__ void begin_turn(const mvf_full_params &p, tile_shared &s,
-                                                  int turn, uint32_t own, const sum_rows &sums)
+                                                  int turn, const sum_rows &sums)
 {
     const tile_job &job = s.job[turn & 3], &before = s.job[(turn - 1) & 3];
     int thread = thread_index(), parity = turn & 1;
-    store_sums(s, s.region[parity ^ 1], sums);
     if (thread < 16 * BLOCKS) {
         if ((thread & 15) == 0 && before.pair >= 0 && before.last)
             write_block(p, before, s, s.hard[parity ^ 1], thread >> 4);
-        quantise_current(p, job, s, tile_scale(s.range[parity]), own);
+        quantise_current(p, job, s, s.scale[parity]);
     } else if (thread == THREADS - 1) {
         reset_turn(s, turn, job.first);
-        reset_range(&s.range[parity ^ 1]);
+        reset_range(&s.range);
     }
+    __syncwarp();
+    store_sums(s, s.region[parity ^ 1], sums);
 }
 
 // Before the last interval of a turn: the next window's own sums, and the window after it.
-static __device__ __forceinline__ uint32_t look_ahead(const mvf_full_params &p, tile_shared &s,
-                                                      int turn, uint32_t own)
+static __device__ __forceinline__ void look_ahead(const mvf_full_params &p, tile_shared &s,
+                                                  int turn)
 {
     const tile_job &next = s.job[(turn + 1) & 3];
     int thread = thread_index();
     if (next.pair >= 0 && thread < 16 * BLOCKS)
-        own = current_sums(p, next, s, (turn & 1) ^ 1, s.region[(turn & 1) ^ 1]);
+        current_sums(p, next, s, (turn & 1) ^ 1, s.region[(turn & 1) ^ 1]);
     else if (thread == THREADS - 1)
         set_job_after(p, &s.job[(turn + 2) & 3], next);
     __syncwarp();
-    return own;
 }
 
 // Thread blocks that a multiprocessor shall hold. sm_100 has the shared memory for two as well, but
@@ -961,22 +1102,21 @@ extern "C" __global__ void __launch_bounds__(MVF_ELIMINATE_THREADS, BLOCKS_EACH)
 {
     DYNAMIC_SHARED(__align__(128) uint8_t, memory);
     tile_shared &s = *(tile_shared *)memory;
-    uint32_t own = 0;
     sum_rows sums = {};
     if (thread_index() == THREADS - 1) {
-        reset_range(&s.range[0]);
-        s.ranged = 0;
+        reset_range(&s.range);
+        s.ranged = s.scaled = 0;
         s.job[2].pair = s.job[3].pair = -1;
         set_job(p, &s.job[0], blockIdx.x * p.n_windows_x * p.n_windows_y);
     }
     __syncthreads();
-    // Turn -1 only looks ahead.
-    for (int turn = -1; turn < 0 || s.job[turn & 3].pair >= 0; turn++) {
+    int turn = -1; // it only looks ahead
+    for (;; turn++) {
         const tile_job &job = s.job[turn & 3], &next = s.job[(turn + 1) & 3];
         int parity = turn & 1;
         uint8_t *region = s.region[parity], *other = s.region[parity ^ 1];
         if (turn >= 0) {
-            begin_turn(p, s, turn, own, sums);
+            begin_turn(p, s, turn, sums);
             __syncthreads();
             if (job.ragged)
                 level1<true>(s, other);
@@ -985,7 +1125,7 @@ extern "C" __global__ void __launch_bounds__(MVF_ELIMINATE_THREADS, BLOCKS_EACH)
             __syncthreads();
         }
         if (next.pair >= 0)
-            load_window(p, next, other);
+            load_window(p, next, other, s.hint[(turn & 1) ^ 1]);
         if (turn >= 0) {
             if (job.ragged)
                 scan_tile<true>(job, s, region, parity);
@@ -994,20 +1134,22 @@ extern "C" __global__ void __launch_bounds__(MVF_ELIMINATE_THREADS, BLOCKS_EACH)
         }
         copy_wait();
         __syncthreads();
-        own = look_ahead(p, s, turn, own);
+        look_ahead(p, s, turn);
         if (turn >= 0) {
             if (job.ragged)
                 finish_tile<true>(job, s, region, parity);
             else
                 finish_tile<false>(job, s, region, parity);
         }
-        if (next.pair >= 0) {
-            wait_for(&s.ranged, BLOCKS / 2);
-            window_sums(tile_scale(s.range[parity ^ 1]), other, sums);
-        }
+        if (next.pair < 0)
+            break;
+        wait_for(&s.scaled);
+        window_sums(s.scale[parity ^ 1], other, sums);
         __syncthreads();
-        if (turn >= 0 && job.last && next.pair < 0 && thread_index() < 16 * BLOCKS &&
-            (thread_index() & 15) == 0)
-            write_block(p, job, s, s.hard[parity], thread_index() >> 4);
     }
+    __syncthreads();
+    int thread = thread_index();
+    const tile_job &last = s.job[turn & 3];
+    if (turn >= 0 && thread < 16 * BLOCKS && (thread & 15) == 0)
+        write_block(p, last, s, s.hard[turn & 1], thread >> 4);
 }

@@ -293,9 +293,8 @@ static __device__ __forceinline__ void write_blocks(const mvf_full_params &p, co
 {
     int b = threadIdx.x;
     if (b < GROUP && job.mask >> b & 1)
-        ((mvf_full_match *)p.pairs[job.pair]
-             .matches)[(job.row * 2 + (b >> 2)) * p.cols + job.col * 4 + (b & 3)] =
-            key_match(s.best[b]);
+        write_match(p.pairs[job.pair].matches,
+                    (job.row * 2 + (b >> 2)) * p.cols + job.col * 4 + (b & 3), s.best[b]);
 }
 
 // What a thread block did to the counters comes before it counts itself.

@@ -40,10 +40,12 @@ static __device__ __forceinline__ int key_sad(full_key key)
     return (int)(key >> 32);
 }
 
-static __device__ __forceinline__ mvf_full_match key_match(full_key key)
+// At once, since other thread blocks may be looking: mvf_full_params.hints.
+static __device__ __forceinline__ void write_match(uint64_t matches, int index, full_key key)
 {
-    return {(int16_t)((int)(key & 255) - 128), (int16_t)((int)(key >> 8 & 255) - 128),
-            (uint32_t)(key >> 32)};
+    int dx = (int)(key & 255) - 128, dy = (int)(key >> 8 & 255) - 128;
+    *((volatile full_key *)matches + index) =
+        key & 0xffffffff00000000ull | (uint32_t)dy << 16 | (dx & 0xffff);
 }
 
 static __device__ __forceinline__ uint32_t warp_min(uint32_t value)

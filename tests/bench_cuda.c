@@ -152,16 +152,15 @@ static mvf_status open_engine(check_run *run, bench_engine *e, const shape *p,
     return open_with(run, e, &options, p->first_shape, frames, n_frames);
 }
 
-static mvf_status measure(const bench_engine *e, const scene *s, int n_jobs, int n_launches,
+/* Batches of the scene's pairs, one after the other. */
+static mvf_status measure(const bench_engine *e, const scene *s, int batch_jobs, int n_launches,
                           mvf_cuda_measurement *m)
 {
-    mvf_engine_job jobs[MVF_CUDA_BATCH];
-    for (int i = 0; i < n_jobs; i++) {
-        int reference = i % (e->n_planes - 1), current = s->identical ? reference : reference + 1;
-        jobs[i] =
-            (mvf_engine_job){.current = e->planes[current], .reference = e->planes[reference]};
-    }
-    return mvf_engine_cuda_measure(e->engine, jobs, n_jobs, n_launches, m);
+    mvf_engine_job jobs[MAX_FRAMES];
+    for (int i = 0; i + 1 < e->n_planes; i++)
+        jobs[i] = (mvf_engine_job){.current = e->planes[s->identical ? i : i + 1],
+                                   .reference = e->planes[i]};
+    return mvf_engine_cuda_measure(e->engine, jobs, e->n_planes - 1, batch_jobs, n_launches, m);
 }
 
 static double sad_rate(check_run *run)

@@ -77,11 +77,12 @@ static unsigned n_threads(const mvf_block_params *params, const mvf_search_pair 
 }
 
 mvf_status mvf_block_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
-                             const mvf_search_pair *pairs, int32_t n_jobs, CUdeviceptr scratch,
-                             CUstream stream)
+                             const mvf_search_pair *before, const mvf_search_pair *pairs,
+                             int32_t n_jobs, CUdeviceptr scratch, CUstream stream)
 {
     mvf_block_params params = plan->block;
     void *arguments[] = {&params};
+    (void)before;
     (void)scratch;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
     int32_t rows = (params.height + params.step_y - 1) / params.step_y;

@@ -81,6 +81,8 @@ struct mvf_engine {
     batch *open;
     /* Planes that are loaded and whose levels for method hier are not queued yet. */
     mvf_engine_plane *without_levels;
+    /* The last job that was launched, whose matches stay where they are; all zero before it. */
+    mvf_search_pair before;
 };
 
 /* Whether a plane's samples are in host memory: not at all, once the upload stream is done, or now.
@@ -628,6 +630,8 @@ static mvf_status alloc_batch(mvf_engine *engine, batch *b)
     MVF_CUDA_TRY(cuda, cuStreamCreate, &b->stream, CU_STREAM_NON_BLOCKING);
     MVF_CUDA_TRY(cuda, cuEventCreate, &b->done, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
     MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &b->device_matches, n_bytes);
+    /* What no batch starts before; see mvf_launch(). */
+    MVF_CUDA_TRY(cuda, cuMemsetD8Async, b->device_matches, 0, n_bytes, engine->upload);
     if (scratch)
         MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &b->scratch, scratch);
     MVF_CUDA_TRY(cuda, cuMemHostAlloc, &matches, n_bytes, 0);
@@ -753,8 +757,12 @@ static mvf_status launch_plan(mvf_engine *engine, batch *b, const mvf_search_pai
     if (!b->scratch_is_clear)
         MVF_TRY(mvf_launch_clear_scratch(cuda, &engine->plan, b->scratch, b->stream));
     b->scratch_is_clear = 0;
-    MVF_TRY(mvf_launch(cuda, &engine->plan, pairs, b->n_jobs, b->scratch, b->stream));
+    MVF_TRY(mvf_launch(cuda, &engine->plan, engine->before.matches ? &engine->before : NULL, pairs,
+                       b->n_jobs, b->scratch, b->stream));
     b->scratch_is_clear = 1;
+    /* Refined matches are no whole vectors any more. */
+    if (engine->config.subpel == MVF_SUBPEL_NONE)
+        engine->before = pairs[b->n_jobs - 1];
     return MVF_OK;
 }
 
@@ -922,22 +930,22 @@ const mvf_engine_ops mvf_engine_cuda = {.name = "cuda",
 
 /* Tests and measurement. */
 
-static mvf_status fill_batch(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs, batch **out)
+static mvf_status take_batch(mvf_engine *engine, int32_t n_jobs, batch **out)
 {
     if (n_jobs < 1 || n_jobs > engine->batch_jobs)
         return mvf_fail(&engine->cuda.logger, MVF_ERROR_ARGUMENT,
                         "a batch of this engine holds 1 to %d jobs", (int)engine->batch_jobs);
     MVF_TRY(acquire_batch(engine, out));
-    batch *b = *out;
-    for (b->n_jobs = 0; b->n_jobs < n_jobs; b->n_jobs++)
-        b->jobs[b->n_jobs] = &jobs[b->n_jobs];
+    (*out)->n_jobs = n_jobs;
     return MVF_OK;
 }
 
 static mvf_status search_in_context(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs)
 {
-    batch *b;
-    MVF_TRY(fill_batch(engine, jobs, n_jobs, &b));
+    batch *b = NULL;
+    MVF_TRY(take_batch(engine, n_jobs, &b));
+    for (int32_t i = 0; i < n_jobs; i++)
+        b->jobs[i] = &jobs[i];
     MVF_TRY(enqueue_batch(engine, b));
     poll_batch(engine, b, 1);
     b->state = BATCH_IDLE;
@@ -960,18 +968,33 @@ static int compare_floats(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-static mvf_status time_launches(mvf_engine *engine, batch *b, const CUevent *events, float *times,
-                                int32_t n_launches)
+/* The jobs of an engine that is measured. */
+typedef struct job_ring {
+    mvf_engine_job *jobs;
+    int32_t n_jobs, next;
+} job_ring;
+
+static void take_jobs(const mvf_engine *engine, job_ring *ring, batch *b, mvf_search_pair *pairs)
+{
+    for (int32_t i = 0; i < b->n_jobs; i++) {
+        b->jobs[i] = &ring->jobs[ring->next];
+        ring->next = (ring->next + 1) % ring->n_jobs;
+    }
+    set_pairs(engine, b, pairs);
+}
+
+static mvf_status time_launches(mvf_engine *engine, batch *b, job_ring *ring, const CUevent *events,
+                                float *times, int32_t n_launches)
 {
     mvf_cuda *cuda = &engine->cuda;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
     CUdeviceptr frames[MVF_CUDA_BATCH];
-    set_pairs(engine, b, pairs);
-    for (int32_t i = 0; i < b->n_jobs; i++)
-        frames[i] = pairs[i].current;
     MVF_TRY(build_levels(engine));
     MVF_CUDA_TRY(cuda, cuStreamSynchronize, engine->upload);
     for (int32_t i = -n_launches; i < n_launches; i++) {
+        take_jobs(engine, ring, b, pairs);
+        for (int32_t k = 0; k < b->n_jobs; k++)
+            frames[k] = pairs[k].current;
         if (i >= 0)
             MVF_CUDA_TRY(cuda, cuEventRecord, events[0], b->stream);
         if (is_hier(engine))
@@ -1010,21 +1033,21 @@ static mvf_status describe_plan(mvf_engine *engine, mvf_cuda_measurement *measur
                                   &measurement->static_shared_bytes);
 }
 
-static mvf_status measure_in_context(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
+static mvf_status measure_in_context(mvf_engine *engine, job_ring *ring, int32_t batch_jobs,
                                      int32_t n_launches, float *times,
                                      mvf_cuda_measurement *measurement)
 {
     mvf_cuda *cuda = &engine->cuda;
     CUevent events[2] = {NULL, NULL};
-    batch *b;
+    batch *b = NULL;
     MVF_TRY(describe_plan(engine, measurement));
-    MVF_TRY(fill_batch(engine, jobs, n_jobs, &b));
+    MVF_TRY(take_batch(engine, batch_jobs, &b));
     mvf_status status = MVF_OK;
     for (int i = 0; i < 2 && status == MVF_OK; i++)
         status = mvf_cuda_check(cuda, cuda->driver.cuEventCreate(&events[i], CU_EVENT_DEFAULT),
                                 "cuEventCreate");
     if (status == MVF_OK)
-        status = time_launches(engine, b, events, times, n_launches);
+        status = time_launches(engine, b, ring, events, times, n_launches);
     for (int i = 0; i < 2; i++)
         if (events[i])
             cuda->driver.cuEventDestroy_v2(events[i]);
@@ -1032,14 +1055,16 @@ static mvf_status measure_in_context(mvf_engine *engine, mvf_engine_job *jobs, i
 }
 
 mvf_status mvf_engine_cuda_measure(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
-                                   int32_t n_launches, mvf_cuda_measurement *measurement)
+                                   int32_t batch_jobs, int32_t n_launches,
+                                   mvf_cuda_measurement *measurement)
 {
+    job_ring ring = {.jobs = jobs, .n_jobs = n_jobs};
     float *times = mvf_alloc_array((size_t)n_launches, sizeof *times);
     if (!times)
         return MVF_ERROR_MEMORY;
     mvf_status status = mvf_cuda_enter(&engine->cuda);
     if (status == MVF_OK) {
-        status = measure_in_context(engine, jobs, n_jobs, n_launches, times, measurement);
+        status = measure_in_context(engine, &ring, batch_jobs, n_launches, times, measurement);
         mvf_cuda_leave(&engine->cuda);
     }
     measurement->launch_us = 1000.0 * (double)times[n_launches / 2];

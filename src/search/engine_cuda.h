@@ -20,12 +20,14 @@ typedef struct mvf_cuda_measurement {
 mvf_status mvf_engine_cuda_search(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs);
 
 /*
- * Launches the search of n_jobs jobs (as above; loaded planes, no answers taken) n_launches (1 or
- * more) times, after as many for warming up, and times each with events. With method hier that
+ * Launches searches of batch_jobs jobs each (as n_jobs above), n_launches (1 or more) times after
+ * as many for warming up, and times each with events. The jobs (loaded planes, no answers taken)
+ * are taken in turn, over and over: no launch finds its own answers as hints. With method hier that
  * includes the levels of the jobs' current planes: in a row of frames each plane is that once.
  */
 mvf_status mvf_engine_cuda_measure(mvf_engine *engine, mvf_engine_job *jobs, int32_t n_jobs,
-                                   int32_t n_launches, mvf_cuda_measurement *measurement);
+                                   int32_t batch_jobs, int32_t n_launches,
+                                   mvf_cuda_measurement *measurement);
 
 /*
  * Absolute differences that the device takes in a second with the SAD instruction and nothing else:

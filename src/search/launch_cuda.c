@@ -178,12 +178,13 @@ static void prepare_search(mvf_launch_plan *plan, const mvf_search_config *confi
 }
 
 static mvf_status enqueue_search(mvf_cuda *cuda, const mvf_launch_plan *plan,
-                                 const mvf_search_pair *pairs, int32_t n_jobs, CUdeviceptr scratch,
-                                 CUstream stream)
+                                 const mvf_search_pair *before, const mvf_search_pair *pairs,
+                                 int32_t n_jobs, CUdeviceptr scratch, CUstream stream)
 {
     mvf_search_params params = plan->params;
     void *arguments[] = {&params};
     int32_t n_teams = MVF_SEARCH_THREADS / plan->shape->team;
+    (void)before;
     (void)scratch;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
     MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->stages[0].function,
@@ -262,14 +263,33 @@ static void prepare_exhaust(mvf_launch_plan *plan, const mvf_search_config *conf
     plan->stages[0].shared_bytes = MVF_EXHAUST_SHARED_BYTES;
 }
 
-static mvf_full_params full_params(const mvf_launch_plan *plan, const mvf_search_pair *pairs,
-                                   int32_t n_jobs, CUdeviceptr scratch)
+/* Whether things move from one pair to the next as within each: one begins where the other ends. */
+static int goes_on(const mvf_search_pair *before, const mvf_search_pair *pair)
+{
+    return (before->current == pair->reference) != (before->reference == pair->current);
+}
+
+/* The matches of the latest pair before `pair` that may be like its own, or 0. */
+static uint64_t hints_for(const mvf_search_pair *before, const mvf_search_pair *pairs,
+                          const mvf_search_pair *pair)
+{
+    for (const mvf_search_pair *other = pair; other-- > pairs;)
+        if (goes_on(other, pair))
+            return other->matches;
+    return before && goes_on(before, pair) ? before->matches : 0;
+}
+
+static mvf_full_params full_params(const mvf_launch_plan *plan, const mvf_search_pair *before,
+                                   const mvf_search_pair *pairs, int32_t n_jobs,
+                                   CUdeviceptr scratch)
 {
     mvf_full_params params = plan->full_params;
     params.counters = scratch;
     params.groups = scratch + sizeof(mvf_full_counters);
     params.n_pairs = n_jobs;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
+    for (int32_t i = 0; i < n_jobs; i++)
+        params.hints[i] = hints_for(before, pairs, &pairs[i]);
     return params;
 }
 
@@ -285,19 +305,19 @@ static mvf_status launch_full(mvf_cuda *cuda, const mvf_launch_plan *plan, int32
 
 /* The second kernel also resets the counters: it runs even if nothing is left to it. */
 static mvf_status enqueue_eliminate(mvf_cuda *cuda, const mvf_launch_plan *plan,
-                                    const mvf_search_pair *pairs, int32_t n_jobs,
-                                    CUdeviceptr scratch, CUstream stream)
+                                    const mvf_search_pair *before, const mvf_search_pair *pairs,
+                                    int32_t n_jobs, CUdeviceptr scratch, CUstream stream)
 {
-    mvf_full_params params = full_params(plan, pairs, n_jobs, scratch);
+    mvf_full_params params = full_params(plan, before, pairs, n_jobs, scratch);
     MVF_TRY(launch_full(cuda, plan, 0, MVF_ELIMINATE_THREADS, &params, stream));
     return launch_full(cuda, plan, 1, MVF_EXHAUST_THREADS, &params, stream);
 }
 
 static mvf_status enqueue_exhaust(mvf_cuda *cuda, const mvf_launch_plan *plan,
-                                  const mvf_search_pair *pairs, int32_t n_jobs, CUdeviceptr scratch,
-                                  CUstream stream)
+                                  const mvf_search_pair *before, const mvf_search_pair *pairs,
+                                  int32_t n_jobs, CUdeviceptr scratch, CUstream stream)
 {
-    mvf_full_params params = full_params(plan, pairs, n_jobs, scratch);
+    mvf_full_params params = full_params(plan, before, pairs, n_jobs, scratch);
     return launch_full(cuda, plan, 0, MVF_EXHAUST_THREADS, &params, stream);
 }
 
@@ -432,8 +452,9 @@ mvf_status mvf_launch_clear_scratch(mvf_cuda *cuda, const mvf_launch_plan *plan,
     return MVF_OK;
 }
 
-mvf_status mvf_launch(mvf_cuda *cuda, const mvf_launch_plan *plan, const mvf_search_pair *pairs,
-                      int32_t n_jobs, CUdeviceptr scratch, CUstream stream)
+mvf_status mvf_launch(mvf_cuda *cuda, const mvf_launch_plan *plan, const mvf_search_pair *before,
+                      const mvf_search_pair *pairs, int32_t n_jobs, CUdeviceptr scratch,
+                      CUstream stream)
 {
-    return plan->shape->enqueue(cuda, plan, pairs, n_jobs, scratch, stream);
+    return plan->shape->enqueue(cuda, plan, before, pairs, n_jobs, scratch, stream);
 }

@@ -79,7 +79,8 @@ struct mvf_launch_shape {
     /* Fills in the stages' shared_bytes and the parameters. */
     void (*prepare)(mvf_launch_plan *plan, const mvf_search_config *config, const mvf_cuda *cuda,
                     int64_t stride_bytes);
-    mvf_status (*enqueue)(mvf_cuda *cuda, const mvf_launch_plan *plan, const mvf_search_pair *pairs,
+    mvf_status (*enqueue)(mvf_cuda *cuda, const mvf_launch_plan *plan,
+                          const mvf_search_pair *before, const mvf_search_pair *pairs,
                           int32_t n_jobs, CUdeviceptr scratch, CUstream stream);
 };
 
@@ -99,8 +100,13 @@ size_t mvf_launch_scratch_bytes(const mvf_launch_plan *plan, const mvf_search_co
 mvf_status mvf_launch_clear_scratch(mvf_cuda *cuda, const mvf_launch_plan *plan,
                                     CUdeviceptr scratch, CUstream stream);
 
-/* Queues the search of n_jobs (1 to MVF_CUDA_BATCH) pairs. */
-mvf_status mvf_launch(mvf_cuda *cuda, const mvf_launch_plan *plan, const mvf_search_pair *pairs,
-                      int32_t n_jobs, CUdeviceptr scratch, CUstream stream);
+/*
+ * Queues the search of n_jobs (1 to MVF_CUDA_BATCH) pairs. The kernels may look at what `before`,
+ * an earlier pair or NULL, has found so far, and at the matches of the pairs themselves before they
+ * are written: none may be memory that nothing was ever written to.
+ */
+mvf_status mvf_launch(mvf_cuda *cuda, const mvf_launch_plan *plan, const mvf_search_pair *before,
+                      const mvf_search_pair *pairs, int32_t n_jobs, CUdeviceptr scratch,
+                      CUstream stream);
 
 #endif

@@ -113,11 +113,12 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
 }
 
 mvf_status mvf_partition_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
-                                 const mvf_search_pair *pairs, int32_t n_jobs, CUdeviceptr scratch,
-                                 CUstream stream)
+                                 const mvf_search_pair *before, const mvf_search_pair *pairs,
+                                 int32_t n_jobs, CUdeviceptr scratch, CUstream stream)
 {
     mvf_partition_params params = plan->partition;
     void *arguments[] = {&params};
+    (void)before;
     (void)scratch;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
     int32_t n_units = params.cols * divide_up(params.height, params.block);

@@ -96,8 +96,11 @@ EMULATOR_API uint64_t emulated_fenced_after(uint64_t block, int thread, uint64_t
 /* As emulated_fail(), but the thread goes on: the kernel fails when its block has ended. */
 EMULATOR_API void emulated_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Bits: reads are neither. Atomic accesses come in any order among themselves. */
+enum { ACCESS_READ = 0, ACCESS_WRITE = 1, ACCESS_ATOMIC = 2 };
+
 /* Access to memory by the running thread, for the library that watches them; NULL in the other. */
-extern EMULATOR_API void (*emulated_access)(const void *address, size_t n_bytes, int is_write,
+extern EMULATOR_API void (*emulated_access)(const void *address, size_t n_bytes, int kind,
                                             const void *caller);
 
 /* A thread of the warp has ended: others may have waited for it alone. */

@@ -17,27 +17,37 @@ static pending_copy *add_copy(emulated_thread *thread)
     return &thread->copies[thread->n_copies++];
 }
 
-static void note(const void *address, size_t n_bytes, int is_write)
+static void note(const void *address, size_t n_bytes, int kind)
 {
     if (emulated_access)
-        emulated_access(address, n_bytes, is_write, __builtin_return_address(0));
+        emulated_access(address, n_bytes, kind, __builtin_return_address(0));
 }
 
-void emulated_copy_async(void *to, const void *from, size_t n_bytes)
+static void copy(void *to, const void *from, size_t n_bytes, int kind)
 {
     if ((n_bytes != 4 && n_bytes != 8 && n_bytes != 16) || (uintptr_t)to % n_bytes ||
         (uintptr_t)from % n_bytes)
         emulated_fail("a copy of %zu bytes from %p to %p: 4, 8 or 16 bytes, aligned as such, are "
                       "possible",
                       n_bytes, from, to);
-    note(from, n_bytes, 0);
+    note(from, n_bytes, kind);
     if (emulated_random() & 1) {
-        note(to, n_bytes, 1);
+        note(to, n_bytes, ACCESS_WRITE);
         memcpy(to, from, n_bytes);
         return;
     }
     memset(to, 0xa5, n_bytes);
     *add_copy(emulated_current) = (pending_copy){to, from, n_bytes, emulated_current->n_groups};
+}
+
+void emulated_copy_async(void *to, const void *from, size_t n_bytes)
+{
+    copy(to, from, n_bytes, ACCESS_READ);
+}
+
+void emulated_copy_unordered(void *to, const void *from, size_t n_bytes)
+{
+    copy(to, from, n_bytes, ACCESS_READ | ACCESS_ATOMIC);
 }
 
 void emulated_copy_commit(void)

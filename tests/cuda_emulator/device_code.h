@@ -566,9 +566,19 @@ static inline uint4 load_words4(const void *shared)
     return *(const uint4 *)shared;
 }
 
+static inline uint32_t add_shared(uint32_t *shared, uint32_t value)
+{
+    return atomicAdd(shared, value);
+}
+
 static inline void copy16(void *shared, const uint8_t *global)
 {
     emulated_copy_async(shared, global, 16);
+}
+
+static inline void copy4_unordered(void *shared, const void *global)
+{
+    emulated_copy_unordered(shared, global, 4);
 }
 
 static inline void copy_commit()

@@ -141,6 +141,8 @@ EMULATOR_API void emulated_wait(void);
 
 /* The thread's copies into shared memory, in groups. */
 EMULATOR_API void emulated_copy_async(void *to, const void *from, size_t n_bytes);
+/* Of bytes that another thread may write meanwhile. */
+EMULATOR_API void emulated_copy_unordered(void *to, const void *from, size_t n_bytes);
 EMULATOR_API void emulated_copy_commit(void);
 /* Until no more than n_left groups are on their way. */
 EMULATOR_API void emulated_copy_wait(unsigned n_left);

@@ -53,7 +53,7 @@ static struct {
 emulated_place emulated_here;
 emulated_thread *emulated_current;
 emulated_progress emulated_now;
-void (*emulated_access)(const void *address, size_t n_bytes, int is_write, const void *caller);
+void (*emulated_access)(const void *address, size_t n_bytes, int kind, const void *caller);
 
 /* In the storage that static shared memory lies in. */
 static _Thread_local volatile char shared_exists;

@@ -35,8 +35,6 @@ typedef struct history {
     access write, reads[2];
 } history;
 
-typedef enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_KINDS_ATOMIC = 2 } access_kind;
-
 /* Of shared memory, declared and dynamic: only of the block that runs. */
 static history *shared[2];
 static size_t shared_bytes[2];
@@ -185,7 +183,7 @@ static void look(const void *address, size_t n_bytes, int kind, const void *call
                   .n_syncs = emulated_warp_of(thread)->n_syncs,
                   .n_meetings = emulated_warp_of(thread)->n_meetings,
                   .thread = (uint16_t)thread->number,
-                  .is_atomic = (kind & ACCESS_KINDS_ATOMIC) != 0,
+                  .is_atomic = (kind & ACCESS_ATOMIC) != 0,
                   .exists = 1};
     const access *other = NULL;
     for (size_t i = 0; h && i < n_bytes; i++) {
@@ -203,14 +201,9 @@ static void look(const void *address, size_t n_bytes, int kind, const void *call
     }
 }
 
-static void note(const void *address, size_t n_bytes, int is_write, const void *caller)
-{
-    look(address, n_bytes, is_write ? ACCESS_WRITE : ACCESS_READ, caller);
-}
-
 __attribute__((constructor)) static void start_watching(void)
 {
-    emulated_access = note;
+    emulated_access = look;
 }
 
 /* As the compiler calls them. */
@@ -240,13 +233,13 @@ void __tsan_write_range(void *address, size_t n_bytes)
         look(address, n_bytes, kind, __builtin_return_address(0)); \
     }
 
-#define WATCH_SIZE(n_bytes)                                                   \
-    WATCH(read##n_bytes, n_bytes, ACCESS_READ)                                \
-    WATCH(write##n_bytes, n_bytes, ACCESS_WRITE)                              \
-    WATCH(unaligned_read##n_bytes, n_bytes, ACCESS_READ)                      \
-    WATCH(unaligned_write##n_bytes, n_bytes, ACCESS_WRITE)                    \
-    WATCH(volatile_read##n_bytes, n_bytes, ACCESS_READ | ACCESS_KINDS_ATOMIC) \
-    WATCH(volatile_write##n_bytes, n_bytes, ACCESS_WRITE | ACCESS_KINDS_ATOMIC)
+#define WATCH_SIZE(n_bytes)                                             \
+    WATCH(read##n_bytes, n_bytes, ACCESS_READ)                          \
+    WATCH(write##n_bytes, n_bytes, ACCESS_WRITE)                        \
+    WATCH(unaligned_read##n_bytes, n_bytes, ACCESS_READ)                \
+    WATCH(unaligned_write##n_bytes, n_bytes, ACCESS_WRITE)              \
+    WATCH(volatile_read##n_bytes, n_bytes, ACCESS_READ | ACCESS_ATOMIC) \
+    WATCH(volatile_write##n_bytes, n_bytes, ACCESS_WRITE | ACCESS_ATOMIC)
 
 WATCH_SIZE(1)
 WATCH_SIZE(2)
