@@ -237,6 +237,15 @@ static __device__ __forceinline__ sum_scale tile_scale(const volatile sum_range 
     return scale;
 }
 
+// Atomics are what racecheck takes for ordered where threads wait for each other without a barrier.
+static __device__ __forceinline__ void write_scale(sum_scale &to, const sum_scale &scale)
+{
+    atomicExch(&to.low4, scale.low4);
+    atomicExch(&to.low8, scale.low8);
+    atomicExch(&to.shift4, scale.shift4);
+    atomicExch(&to.shift8, scale.shift8);
+}
+
 // A thread a 4x4 cell: its sum low, the sum of its 8x8 cell high, and the tile's range of both, of
 // which the last warp makes the scale.
 static __device__ __forceinline__ void current_sums(const mvf_full_params &p, const tile_job &job,
@@ -263,9 +272,9 @@ static __device__ __forceinline__ void current_sums(const mvf_full_params &p, co
         atomicMax(&range->high8, high8);
         __threadfence_block();
         if (atomicAdd(&s.ranged, 1) == BLOCKS / 2 - 1) {
-            s.scale[parity] = tile_scale(s.range);
+            write_scale(s.scale[parity], tile_scale(s.range));
             __threadfence_block();
-            *(volatile uint32_t *)&s.scaled = 1;
+            atomicExch(&s.scaled, 1u);
         }
     }
     s.own[thread_index()] = sum4 | sum8 << 16;
