@@ -348,9 +348,9 @@ static mvf_status enqueue_exhaust(mvf_cuda *cuda, const mvf_launch_plan *plan,
  * The launch shapes, most particular first. The last of each sample size serves everything.
  *
  * 16x16 blocks by elimination at every range: H200, 1080p, batch of 32, frames a second on bunny /
- * street / wall: 31,892 / 25,783 / 38,826 at +-32, where search_8_w4_warp has 7,206 / 5,118 / 6,267
- * and even at +-16 only 18,280 / 12,979 / 17,139. Where shared memory is too small for that, the
- * exhaustive kernel alone: 6,254 at +-32 whatever the scene, and on noise, 2,740 before.
+ * street / wall: 32,901 / 26,910 / 39,580 at +-32, where search_8_w4_warp has 6,995 / 4,836 / 6,131
+ * and even at +-16 only 17,587 / 12,002 / 16,741. Where shared memory is too small for that, the
+ * exhaustive kernel alone: 6,440 at +-32 whatever the scene, and on noise, 2,744 before.
  */
 static const mvf_launch_shape shapes[] = {
     [MVF_SHAPE_ELIMINATE] = {.kernels = {{"search_eliminate", mvf_fatbin_search_eliminate},
