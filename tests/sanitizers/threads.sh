@@ -12,10 +12,11 @@ cd "$folder"
 [ -f Makefile ] || "$root/configure" --with-cuda=no --disable-shared CC=clang \
 	CFLAGS="-O1 -g -fsanitize=thread"
 make -j"$(getconf _NPROCESSORS_ONLN)" \
-	src/cli/mvfield tests/unit/searcher
+	src/cli/mvfield tests/load tests/unit/searcher
 TSAN_OPTIONS="exitcode=66 suppressions=$root/tests/sanitizers/threads.supp"
 export TSAN_OPTIONS
 tests/unit/searcher
+tests/load together 8 cpu 33x21
 search="--backend cpu --threads 4 --frames 3 --range 4 --format null"
 src/cli/mvfield extract "$clip" $search
 src/cli/mvfield extract "$clip" $search --method hier --reference both
