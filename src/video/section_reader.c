@@ -76,19 +76,20 @@ static int receive_frame(void *context, AVFrame *frame)
 /*
  * What is shown before the section is decoded from references that are not there. With one thread
  * errors in it do no harm to the rest; with more, where each is final, H.264 needs every reference
- * to be marked.
+ * to be marked. A GPU's decoder has one thread, and takes long to open anew.
  */
 static int needs_care(const mvf_section_reader *reader)
 {
-    return reader->threads == 1 || reader->view.options.codec_vectors ||
+    int is_on_gpu = reader->view.decodes_on_gpu && !reader->view.gpu_refused;
+    return reader->threads == 1 || is_on_gpu || reader->view.options.codec_vectors ||
            (reader->section && reader->section->n_leading &&
             reader->view.stream->codecpar->codec_id == AV_CODEC_ID_H264);
 }
 
 static mvf_status open_codec(mvf_section_reader *reader)
 {
-    mvf_source_close_decoder(&reader->view);
     reader->view.is_careful = needs_care(reader);
+    mvf_source_close_decoder(&reader->view);
     return mvf_source_open_codec(&reader->view);
 }
 
