@@ -21,23 +21,28 @@ int64_t timing_add(timing *to, timing_stage stage, int64_t start)
     return now;
 }
 
-void timing_print(const timing *workers, const timing *writer, int32_t n_workers, int64_t n_frames,
+void timing_gather(timing *sum, timing *mean, const timing *one, int32_t n)
+{
+    for (int i = 0; i < TIMING_STAGES; i++) {
+        sum->ns[i] += one->ns[i];
+        mean->ns[i] += one->ns[i] / n;
+    }
+}
+
+void timing_print(const timing *sum, const timing *mean, int32_t n_workers, int64_t n_frames,
                   int64_t wall_ns)
 {
     static const char *const names[] = {"decode", "transfer", "search", "write"};
-    double seconds = 1e-9 * (double)(wall_ns > 0 ? wall_ns : 1), shares[TIMING_STAGES];
+    double seconds = 1e-9 * (double)(wall_ns > 0 ? wall_ns : 1);
     int longest = 0;
-    for (int i = 0; i < TIMING_STAGES; i++) {
-        /* Of the time of one thread: the workers share theirs, the writer is alone. */
-        shares[i] = 1e-9 * ((double)workers->ns[i] / n_workers + (double)writer->ns[i]) / seconds;
-        if (shares[i] > shares[longest])
+    for (int i = 1; i < TIMING_STAGES; i++)
+        if (mean->ns[i] > mean->ns[longest])
             longest = i;
-    }
     message_report("%" PRId64 " frames in %.3f s, %.1f frames/s, with %" PRId32 " decoder%s",
                    n_frames, seconds, (double)n_frames / seconds, n_workers,
                    n_workers == 1 ? "" : "s");
     for (int i = 0; i < TIMING_STAGES; i++)
-        message_report("  %-9s %8.3f s %4.0f %%%s", names[i],
-                       1e-9 * (double)(workers->ns[i] + writer->ns[i]), 100 * shares[i],
+        message_report("  %-9s %8.3f s %4.0f %%%s", names[i], 1e-9 * (double)sum->ns[i],
+                       1e-7 * (double)mean->ns[i] / seconds,
                        i == longest ? "  the bottleneck" : "");
 }

@@ -30,9 +30,13 @@ int64_t timing_now(void);
 /* The time since `start` was spent on the stage; returns the present. */
 int64_t timing_add(timing *to, timing_stage stage, int64_t start);
 
-/* Where a run's time went, as lines on standard error: `workers` is what n_workers threads waited
- * for, `writer` what the one did that took their fields. */
-void timing_print(const timing *workers, const timing *writer, int32_t n_workers, int64_t n_frames,
+/* What `n` threads, of those that work at the same time, have waited for: all of it to `sum`, and
+ * to `mean` the part of one of them. */
+void timing_gather(timing *sum, timing *mean, const timing *one, int32_t n);
+
+/* Where a run's time went, as lines on standard error: the sums, and the means as shares of the
+ * whole. */
+void timing_print(const timing *sum, const timing *mean, int32_t n_workers, int64_t n_frames,
                   int64_t wall_ns);
 
 #endif

@@ -72,7 +72,8 @@ typedef struct crew {
     int needs_whole;
     /* Devices that failed, by their place in the plan. */
     unsigned char is_lost[MAX_DEVICES];
-    timing writer, spent;
+    /* Of all threads, and of one of those that worked at the same time. */
+    timing spent, share;
 } crew;
 
 static int64_t field_bytes(const mvf_field *field)
@@ -319,7 +320,9 @@ static mvf_status write_field(crew *c, run_consumer consume, void *opaque)
     pthread_mutex_unlock(&c->mutex);
     int64_t start = timing_now();
     mvf_status status = consume(opaque, NULL, taken->field);
-    timing_add(&c->writer, TIMING_WRITE, start);
+    timing spent = {.ns = {0}};
+    timing_add(&spent, TIMING_WRITE, start);
+    timing_gather(&c->spent, &c->share, &spent, 1);
     if (status == MVF_OK) {
         c->next_field = taken->field->frame + 1;
         progress_update(++c->n_done);
@@ -409,8 +412,9 @@ static void end_workers(crew *c)
         worker *self = &c->workers[i];
         if (self->has_thread)
             pthread_join(self->thread, NULL);
-        for (int stage = 0; stage < TIMING_WRITE; stage++)
-            c->spent.ns[stage] += self->l.spent.ns[stage];
+        /* It wrote nothing, but waited until there was room for its fields. */
+        self->l.spent.ns[TIMING_WRITE] = 0;
+        timing_gather(&c->spent, &c->share, &self->l.spent, c->n_workers);
         line_reset(&self->l);
         mvf_section_reader_close(&self->reader);
     }
@@ -488,7 +492,7 @@ static mvf_status run_planned(crew *c, const worker_plan *plan, run_consumer con
     }
     progress_clear();
     if (c->options->verbose)
-        timing_print(&c->spent, &c->writer, plan->n_workers, c->n_done, timing_now() - start);
+        timing_print(&c->spent, &c->share, plan->n_workers, c->n_done, timing_now() - start);
     return status;
 }
 
