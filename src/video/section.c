@@ -8,6 +8,9 @@
 
 /* A section has at least so many frames, for each costs the decoding of a frame or two more. */
 #define LEAST_FRAMES 60
+/* On a GPU: FFmpeg's H.264 decoder makes a new session with NVDEC each time that it is flushed,
+ * which takes some 70 ms, one session at a time in the whole process. */
+#define LEAST_FRAMES_ON_GPU 300
 /* Packets that wait; where no cut is found among so many, what follows is one section. */
 #define MOST_BYTES (64 << 20)
 #define MOST_BEYOND 2
@@ -125,14 +128,14 @@ static int read_ahead(mvf_source *source)
 
 /* Whether one of the entries that were found is far enough from the section's start; the others are
  * forgotten. */
-static int find_cut(mvf_sections *sections, mvf_entry *cut)
+static int find_cut(mvf_sections *sections, int64_t least_frames, mvf_entry *cut)
 {
     mvf_entries *entries = &sections->entries;
     int found = 0;
     for (size_t i = 0; i < entries->n && !found; i++) {
         *cut = entries->entries[i];
         found = cut->packet > sections->start.packet &&
-                cut->frame - sections->start.frame >= LEAST_FRAMES;
+                cut->frame - sections->start.frame >= least_frames;
     }
     mvf_entries_forget(entries);
     return found;
@@ -225,13 +228,14 @@ static mvf_section *read_section(mvf_source *source, int32_t n_beyond, int *erro
 {
     mvf_sections *sections = &source->sections;
     mvf_section *section = NULL;
+    int64_t least_frames = source->decodes_on_gpu ? LEAST_FRAMES_ON_GPU : LEAST_FRAMES;
     for (;;) {
         mvf_entry cut;
         if (*error == AVERROR_EOF)
             *error = mvf_entries_end(&sections->entries);
         if (*error)
             return NULL;
-        if (find_cut(sections, &cut))
+        if (find_cut(sections, least_frames, &cut))
             section = take_section(sections, &cut, n_beyond);
         else if (sections->is_at_end || sections->entries.obstacle ||
                  sections->n_bytes > MOST_BYTES)
