@@ -419,7 +419,15 @@ static __device__ __forceinline__ void label(const mvf_tm_params &p, tm_list *li
     write_labels(p, flow, cell, own, team_cost<FEW>(p, w, own, cell.lane), c);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_label(mvf_tm_params p)
+// Thread blocks that a multiprocessor shall hold. With 8, sm_80 spills a register.
+#if __CUDA_ARCH__ < 900
+#define LABEL_BLOCKS 6
+#else
+#define LABEL_BLOCKS 8
+#endif
+
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS, LABEL_BLOCKS)
+    truemotion_label(mvf_tm_params p)
 {
     __shared__ tm_list lists[MVF_TM_THREADS / TEAM];
     tm_list *list = &lists[threadIdx.x / TEAM];

@@ -44,7 +44,8 @@ class Options(ctypes.Structure):
 class Picture(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("stride_bytes", ctypes.c_ssize_t),
                 ("memory", ctypes.c_int), ("type", ctypes.c_int), ("frame", ctypes.c_int64),
-                ("pts", ctypes.c_int64), ("time_base", Rational)]
+                ("pts", ctypes.c_int64), ("time_base", Rational), ("shift_bits", ctypes.c_int32),
+                ("stream", ctypes.c_void_p)]
 
 
 class Grid(ctypes.Structure):

@@ -41,6 +41,7 @@ work	How much work
 fast	How fast
 smooth	Smooth fields of blocks
 formats	Formats
+decoders	Several decoders
 hours	Many hours
 drawing	Drawing
 overlay	The whole overlay
@@ -214,6 +215,15 @@ run_formats() {
 	for format in csv jsonl npy "npz 0" "npz 1" "mvf 0" "mvf 1" "mvf 6" yuview md5; do
 		set -- $format
 		(cd "$work" && "$top_builddir/tests/bench_formats" "$1" "${2-0}" fields.mvf)
+	done
+}
+
+run_decoders() {
+	has_python || return 0
+	for n in 1 2 4; do
+		"$python" "$top_srcdir/tests/cli/measure.py" "$program" extract "$clip" --preset quick \
+			--range 16 --backend cpu --format null --decoders "$n" --quiet |
+			awk -v n="$n" '{ printf "%d decoders: %.2f s of processor time, %.0f MB\n", n, $4, $3 / 1024 }'
 	done
 }
 
