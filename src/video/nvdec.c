@@ -84,7 +84,8 @@ static mvf_status make_device(AVBufferRef **out, nvdec_base *base, const mvf_log
     AVBufferRef *device = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
     if (!device) {
         free_base(base);
-        return mvf_fail(logger, MVF_ERROR_UNSUPPORTED, "this FFmpeg is built without CUDA");
+        return mvf_fail(logger, MVF_ERROR_UNSUPPORTED,
+                        "decoding on the GPU: this FFmpeg is built without CUDA");
     }
     AVHWDeviceContext *context = (AVHWDeviceContext *)(void *)device->data;
     AVCUDADeviceContext *cuda = context->hwctx;
@@ -95,7 +96,8 @@ static mvf_status make_device(AVBufferRef **out, nvdec_base *base, const mvf_log
     int error = av_hwdevice_ctx_init(device);
     if (error < 0) {
         av_buffer_unref(&device);
-        return mvf_fail(logger, MVF_ERROR_NO_DEVICE, "FFmpeg cannot use the CUDA device: %s",
+        return mvf_fail(logger, MVF_ERROR_NO_DEVICE,
+                        "decoding on the GPU: FFmpeg cannot use the CUDA device: %s",
                         av_err2str(error));
     }
     *out = device;

@@ -10,7 +10,7 @@ mvf_status mvf_nvdec_open(mvf_nvdec **nvdec, int32_t device, const mvf_logger *l
     (void)nvdec;
     (void)device;
     return mvf_fail(logger, MVF_ERROR_UNSUPPORTED,
-                    "this build has no CUDA (it was configured without nvcc)");
+                    "decoding on the GPU: this build has no CUDA (it was configured without nvcc)");
 }
 
 void mvf_nvdec_close(mvf_nvdec **nvdec)
