@@ -42,8 +42,11 @@ mvf_status mvf_cuda_driver_open(mvf_cuda_driver *driver, const mvf_logger *logge
     *driver = (mvf_cuda_driver){.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)};
     if (!driver->library) {
         const char *reason = dlerror();
-        return mvf_fail(logger, MVF_ERROR_NO_DEVICE, "no CUDA driver: %s",
-                        reason ? reason : "libcuda.so.1 cannot be opened");
+        mvf_log(logger, MVF_LOG_ERROR, "no CUDA driver: %s",
+                reason ? reason : "libcuda.so.1 cannot be opened");
+        /* Frees the text. */
+        dlerror();
+        return MVF_ERROR_NO_DEVICE;
     }
     mvf_status status = start_driver(driver, logger);
     if (status != MVF_OK)
