@@ -55,11 +55,32 @@ static __device__ uint16_t load_sample(const mvf_refine_params &params, uint64_t
     return params.sample_bytes == 1 ? row[x] : ((const uint16_t *)row)[x];
 }
 
+// The samples of a patch w wide that are this thread's: in one division, not one for each.
+struct patch_walk {
+    int32_t row, col, w, step_rows, step_cols;
+
+    __device__ patch_walk(int32_t width)
+        : row(threadIdx.x / width), col(threadIdx.x % width), w(width),
+          step_rows(blockDim.x / width), step_cols(blockDim.x % width)
+    {
+    }
+
+    __device__ void advance()
+    {
+        row += step_rows;
+        col += step_cols;
+        if (col >= w) {
+            col -= w;
+            row++;
+        }
+    }
+};
+
 static __device__ void load_patch(const mvf_refine_params &params, uint16_t *to, int32_t pitch,
                                   uint64_t plane, int32_t x, int32_t y, int32_t w, int32_t h)
 {
-    for (int32_t i = threadIdx.x; i < w * h; i += blockDim.x)
-        to[i / w * pitch + i % w] = load_sample(params, plane, x + i % w, y + i / w);
+    for (patch_walk at(w); at.row < h; at.advance())
+        to[at.row * pitch + at.col] = load_sample(params, plane, x + at.col, y + at.row);
 }
 
 static __device__ int32_t taps_along(const uint16_t *p, int32_t step)
@@ -80,9 +101,9 @@ static __device__ int32_t taps_both(const uint16_t *p, int32_t pitch)
 static __device__ void make_half_samples(const mvf_refine_params &params, const refine_block &b,
                                          uint16_t *right, uint16_t *below, uint16_t *centre)
 {
-    int32_t top = (1 << params.bit_depth) - 1, w = b.w + 2, h = b.h + 2;
-    for (int32_t i = threadIdx.x; i < w * h; i += blockDim.x) {
-        int32_t x = i % w - 1, y = i / w - 1;
+    int32_t top = (1 << params.bit_depth) - 1;
+    for (patch_walk at(b.w + 2); at.row < b.h + 2; at.advance()) {
+        int32_t x = at.col - 1, y = at.row - 1;
         const uint16_t *p = b.patch + y * b.patch_pitch + x;
         int32_t to = y * b.half_pitch + x;
         right[to] = (uint16_t)mvf_rule_clip((taps_along(p, 1) + 16) >> 5, top);
@@ -182,10 +203,14 @@ static __device__ void subtract(int32_t (&d)[Tile * Tile], const refine_block &b
 {
     const uint16_t *c = b.current + y * b.pitch + x;
 #pragma unroll
-    for (int32_t i = 0; i < Tile; i++)
+    for (int32_t i = 0; i < Tile * Tile; i++)
+        d[i] = c[i / Tile * b.pitch + i % Tile] - d[i];
+    if (x + Tile <= b.w && y + Tile <= b.h)
+        return;
 #pragma unroll
-        for (int32_t j = 0; j < Tile; j++)
-            d[i * Tile + j] = x + j < b.w && y + i < b.h ? c[i * b.pitch + j] - d[i * Tile + j] : 0;
+    for (int32_t i = 0; i < Tile * Tile; i++)
+        if (x + i % Tile >= b.w || y + i / Tile >= b.h)
+            d[i] = 0;
 }
 
 // Candidate i: 0 is the centre, 1 to 8 its neighbours in order.
