@@ -73,29 +73,11 @@ static void fill_levels(levels *l, const mvf_search_config *config, int32_t top,
     }
 }
 
-static mvf_full_config full_config(const mvf_search_config *config)
-{
-    return (mvf_full_config){.width = config->width,
-                             .height = config->height,
-                             .bit_depth = config->bit_depth,
-                             .sample_bytes = config->sample_bytes,
-                             .block_w = config->block_w,
-                             .block_h = config->block_h,
-                             .step_x = config->step_x,
-                             .step_y = config->step_y,
-                             .cols = config->cols,
-                             .rows = config->rows,
-                             .range_x = config->range_x,
-                             .range_y = config->range_y,
-                             .inside = config->edges == MVF_EDGES_INSIDE,
-                             .rows_at_once = config->rows};
-}
-
 static void search_levels(levels *l, const mvf_search_config *config)
 {
     mvf_search_kernels kernels;
     mvf_hier hier;
-    mvf_full_config frame = full_config(config);
+    mvf_full_config frame = mvf_full_configure(config, config->rows);
     mvf_search_kernels_init(&kernels, config->sample_bytes, MVF_CPU_C);
     mvf_hier_init(&hier, &frame);
     const mvf_full_config *top = &hier.levels[hier.top];

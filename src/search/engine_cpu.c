@@ -76,27 +76,10 @@ static int32_t rows_in_task(const mvf_search_config *config, int32_t n_workers)
     return clamp(config->rows / (4 * n_workers), 4, 32);
 }
 
-static mvf_full_config full_config(const mvf_search_config *config, int32_t n_workers)
-{
-    return (mvf_full_config){.width = config->width,
-                             .height = config->height,
-                             .bit_depth = config->bit_depth,
-                             .sample_bytes = config->sample_bytes,
-                             .block_w = config->block_w,
-                             .block_h = config->block_h,
-                             .step_x = config->step_x,
-                             .step_y = config->step_y,
-                             .cols = config->cols,
-                             .rows = config->rows,
-                             .range_x = config->range_x,
-                             .range_y = config->range_y,
-                             .inside = config->edges == MVF_EDGES_INSIDE,
-                             .rows_at_once = rows_in_task(config, n_workers)};
-}
-
 static int open_full_search(mvf_engine *engine, mvf_cpu_level level)
 {
-    engine->full = full_config(&engine->config, engine->n_workers);
+    engine->full =
+        mvf_full_configure(&engine->config, rows_in_task(&engine->config, engine->n_workers));
     if (engine->config.method == MVF_METHOD_HIER) {
         mvf_hier_init(&engine->hier, &engine->full);
         engine->top_level = engine->hier.top;

@@ -704,6 +704,24 @@ static mvf_status alloc_means(mvf_full_scratch *scratch, const mvf_full_config *
                            block_h + 2 * config->range_y, config->step_y);
 }
 
+mvf_full_config mvf_full_configure(const mvf_search_config *config, int32_t rows_at_once)
+{
+    return (mvf_full_config){.width = config->width,
+                             .height = config->height,
+                             .bit_depth = config->bit_depth,
+                             .sample_bytes = config->sample_bytes,
+                             .block_w = config->block_w,
+                             .block_h = config->block_h,
+                             .step_x = config->step_x,
+                             .step_y = config->step_y,
+                             .cols = config->cols,
+                             .rows = config->rows,
+                             .range_x = config->range_x,
+                             .range_y = config->range_y,
+                             .inside = config->edges == MVF_EDGES_INSIDE,
+                             .rows_at_once = rows_at_once};
+}
+
 mvf_full_scratch *mvf_full_scratch_open(const mvf_full_config *config,
                                         const mvf_search_kernels *kernels)
 {

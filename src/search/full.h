@@ -24,6 +24,9 @@ typedef struct mvf_full_config {
     int32_t rows_at_once;
 } mvf_full_config;
 
+/* Of the blocks of a search's own frame. */
+mvf_full_config mvf_full_configure(const mvf_search_config *config, int32_t rows_at_once);
+
 /* What one worker writes. */
 typedef struct mvf_full_scratch mvf_full_scratch;
 
