@@ -7,6 +7,15 @@
 
 #include "check_kernels.h"
 
+const check_case check_hier_cases[CHECK_HIER_CASES] = {
+    {160, 96, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_CLAMP, FILL_TEXTURE},
+    {163, 91, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_INSIDE, FILL_TEXTURE},
+    {90, 70, 8, 16, 16, 0, 0, 256, 256, MVF_EDGES_CLAMP, FILL_NOISE},
+    {1, 1, 8, 64, 64, 0, 0, 256, 256, MVF_EDGES_CLAMP, FILL_NOISE},
+    {1, 1, 16, 4, 4, 0, 0, 0, 0, MVF_EDGES_INSIDE, FILL_NOISE},
+    {130, 67, 10, 32, 8, 0, 0, 100, 40, MVF_EDGES_CLAMP, FILL_EXTREMES},
+};
+
 check_case check_case_random(check_run *run, int32_t max_width, int32_t max_height)
 {
     static const int32_t sizes[] = {4, 8, 16, 32, 64};

@@ -327,13 +327,7 @@ static void check_levels(check_run *run, mvf_cuda *cuda, const check_case *c)
 void check_cuda_hier_levels(check_run *run)
 {
     static const check_case cases[] = {
-        {1, 1, 8, 64, 64, 0, 0, 256, 256, MVF_EDGES_CLAMP, FILL_NOISE},
-        {1, 1, 16, 4, 4, 0, 0, 0, 0, MVF_EDGES_INSIDE, FILL_NOISE},
         {16, 16, 8, 16, 16, 0, 0, 8, 8, MVF_EDGES_CLAMP, FILL_NOISE},
-        {163, 91, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_CLAMP, FILL_TEXTURE},
-        {160, 96, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_INSIDE, FILL_TEXTURE},
-        {90, 70, 8, 16, 16, 0, 0, 256, 256, MVF_EDGES_CLAMP, FILL_NOISE},
-        {130, 67, 10, 32, 8, 0, 0, 100, 40, MVF_EDGES_CLAMP, FILL_EXTREMES},
         {130, 150, 16, 64, 64, 0, 0, 64, 64, MVF_EDGES_CLAMP, FILL_EXTREMES},
         {150, 67, 16, 64, 64, 0, 0, 32, 64, MVF_EDGES_INSIDE, FILL_NOISE},
         {97, 65, 8, 8, 8, 3, 5, 40, 24, MVF_EDGES_CLAMP, FILL_FLAT},
@@ -349,6 +343,8 @@ void check_cuda_hier_levels(check_run *run)
     mvf_cuda cuda;
     require(mvf_cuda_open(&cuda, 0, &run->logger), "no device");
     require(mvf_cuda_enter(&cuda), "no context");
+    for (size_t i = 0; i < CHECK_HIER_CASES; i++)
+        check_levels(run, &cuda, &check_hier_cases[i]);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_levels(run, &cuda, &cases[i]);
     for (int i = 0; i < (run->small ? 25 : 100); i++) {

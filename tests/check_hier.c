@@ -256,16 +256,8 @@ static void check_hier_case(check_run *run, const check_case *c)
 
 void check_hier(check_run *run)
 {
-    static const check_case cases[] = {
-        {160, 96, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_CLAMP, FILL_TEXTURE},
-        {163, 91, 8, 16, 16, 0, 0, 64, 64, MVF_EDGES_INSIDE, FILL_TEXTURE},
-        {90, 70, 8, 16, 16, 0, 0, 256, 256, MVF_EDGES_CLAMP, FILL_NOISE},
-        {1, 1, 8, 64, 64, 0, 0, 256, 256, MVF_EDGES_CLAMP, FILL_NOISE},
-        {1, 1, 16, 4, 4, 0, 0, 0, 0, MVF_EDGES_INSIDE, FILL_NOISE},
-        {130, 67, 10, 32, 8, 0, 0, 100, 40, MVF_EDGES_CLAMP, FILL_EXTREMES},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        check_hier_case(run, &cases[i]);
+    for (size_t i = 0; i < CHECK_HIER_CASES; i++)
+        check_hier_case(run, &check_hier_cases[i]);
     for (int i = 0; i < 40; i++) {
         static const int32_t ranges[] = {0, 1, 7, 16, 33, 64, 70, 150};
         check_case c = check_case_random(run, 100, 70);

@@ -68,6 +68,10 @@ typedef struct check_case {
     check_fill fill;
 } check_case;
 
+/* What method hier is tried on, on the CPU and on CUDA, beside what each draws or adds. */
+#define CHECK_HIER_CASES 6
+extern const check_case check_hier_cases[CHECK_HIER_CASES];
+
 /* Of any blocks, steps and depth, up to that size; the ranges are the caller's. */
 check_case check_case_random(check_run *run, int32_t max_width, int32_t max_height);
 mvf_options check_case_options(const check_run *run, const check_case *c);
