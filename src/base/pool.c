@@ -114,7 +114,10 @@ void mvf_pool_submit(mvf_pool *pool, mvf_pool_job *job)
     else
         pool->first_job = job;
     pool->last_job = job;
-    pthread_cond_broadcast(&pool->work_queued);
+    if (job->n_tasks == 1)
+        pthread_cond_signal(&pool->work_queued);
+    else
+        pthread_cond_broadcast(&pool->work_queued);
     pthread_mutex_unlock(&pool->mutex);
 }
 

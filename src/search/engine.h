@@ -84,8 +84,8 @@ typedef struct mvf_engine_plane mvf_engine_plane;
 
 typedef struct mvf_engine_job {
     const mvf_engine_plane *current, *reference;
-    /* n_matches answers, level by level in raster order; written by the time `collect` returns
-     * MVF_OK. */
+    /* n_matches answers, level by level in raster order; written by the time `collect`, or `take`
+     * where the engine has it, returns. */
     mvf_match *matches;
     /* One for each match: with method truemotion alone, else NULL. */
     mvf_rating *ratings;
@@ -94,7 +94,7 @@ typedef struct mvf_engine_job {
     /* Of each block of the grid, or NULL; n_hints hints a block. */
     const mvf_vector *predictors, *hints;
     int32_t n_hints;
-    /* The engine's own, from submit to collect. */
+    /* The engine's own, from submit to collect, or to take. */
     void *state;
 } mvf_engine_job;
 
@@ -118,8 +118,12 @@ typedef struct mvf_engine_ops {
                         size_t row_bytes, int32_t n_rows);
     void (*plane_destroy)(mvf_engine *engine, mvf_engine_plane *plane);
     mvf_status (*submit)(mvf_engine *engine, mvf_engine_job *job);
-    /* MVF_AGAIN while the job is not finished and `wait` is 0. Any other answer ends the job. */
+    /* MVF_AGAIN while the job is not finished and `wait` is 0. Any other answer ends the job, but
+     * for `take`. */
     mvf_status (*collect)(mvf_engine *engine, mvf_engine_job *job, int wait);
+    /* After collect has returned MVF_OK, once and before the engine closes: writes the answers. On
+     * any thread, beside calls of the other functions. NULL: collect has written them. */
+    void (*take)(mvf_engine *engine, mvf_engine_job *job);
     /* Runs the tasks on the engine's threads and waits for them. NULL: it has none. */
     void (*run_tasks)(mvf_engine *engine, void (*run)(void *context, int32_t task, int32_t worker),
                       void *context, int32_t n_tasks);

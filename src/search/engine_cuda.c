@@ -8,6 +8,7 @@
  */
 #include "search/engine_cuda.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,14 +34,17 @@ _Static_assert(sizeof(mvf_match) == 8 && offsetof(mvf_match, y) == 2 &&
                    offsetof(mvf_match, cost) == 4,
                "search.cu writes this layout");
 
-typedef enum batch_state { BATCH_IDLE, BATCH_OPEN, BATCH_RUNNING, BATCH_DONE } batch_state;
+typedef enum batch_state { BATCH_OPEN, BATCH_RUNNING, BATCH_DONE } batch_state;
 
 typedef struct batch {
     batch_state state;
     /* Of a batch that is done. */
     mvf_status status;
     mvf_engine_job *jobs[MVF_CUDA_BATCH];
-    int32_t n_jobs, n_collected;
+    int32_t n_jobs;
+    /* Jobs whose answers are not taken yet: the batch is idle once it is done and there are none.
+     * Other threads take them. */
+    atomic_int n_held;
     CUstream stream;
     CUevent done;
     CUdeviceptr device_matches, scratch;
@@ -643,7 +647,7 @@ static mvf_status alloc_batch(mvf_engine *engine, batch *b)
 static mvf_status acquire_batch(mvf_engine *engine, batch **out)
 {
     for (batch *b = engine->batches; b; b = b->next)
-        if (b->state == BATCH_IDLE) {
+        if (b->state == BATCH_DONE && !atomic_load(&b->n_held)) {
             *out = b;
             return MVF_OK;
         }
@@ -655,6 +659,7 @@ static mvf_status acquire_batch(mvf_engine *engine, batch **out)
         free_batch(&engine->cuda, b);
         return status;
     }
+    b->state = BATCH_DONE;
     b->next = engine->batches;
     engine->batches = *out = b;
     return MVF_OK;
@@ -831,10 +836,11 @@ static mvf_status submit_in_context(mvf_engine *engine, mvf_engine_job *job)
     if (!b) {
         MVF_TRY(acquire_batch(engine, &b));
         b->state = BATCH_OPEN;
-        b->n_jobs = b->n_collected = 0;
+        b->n_jobs = 0;
         engine->open = b;
     }
     b->jobs[b->n_jobs++] = job;
+    atomic_fetch_add(&b->n_held, 1);
     job->state = b;
     if (b->n_jobs == engine->batch_jobs || !device_is_busy(engine))
         launch_batch(engine, b);
@@ -868,7 +874,7 @@ static void take_ratings(const mvf_engine *engine, const mvf_tm_match *found, mv
     job->is_identical = are_identical(engine, job->current, job->reference);
 }
 
-static void take_matches(const mvf_engine *engine, const batch *b, mvf_engine_job *job)
+static void copy_matches(const mvf_engine *engine, const batch *b, mvf_engine_job *job)
 {
     size_t i = 0;
     while (b->jobs[i] != job)
@@ -890,24 +896,31 @@ static mvf_status collect_in_context(mvf_engine *engine, mvf_engine_job *job, in
     return b->state == BATCH_DONE ? b->status : MVF_AGAIN;
 }
 
+static void release_job(mvf_engine_job *job)
+{
+    batch *b = job->state;
+    job->state = NULL;
+    atomic_fetch_sub(&b->n_held, 1);
+}
+
 /* A context that cannot be entered any more ends the job with what has become of its batch. */
 static mvf_status cuda_collect(mvf_engine *engine, mvf_engine_job *job, int wait)
 {
-    batch *b = job->state;
     mvf_status status = mvf_cuda_enter(&engine->cuda);
     if (status == MVF_OK) {
         status = collect_in_context(engine, job, wait);
         mvf_cuda_leave(&engine->cuda);
     }
-    if (status == MVF_AGAIN)
-        return status;
-    if (status == MVF_OK)
-        take_matches(engine, b, job);
-    job->state = NULL;
-    b->n_collected++;
-    if (b->n_collected == b->n_jobs && b->state == BATCH_DONE)
-        b->state = BATCH_IDLE;
+    if (status != MVF_OK && status != MVF_AGAIN)
+        release_job(job);
     return status;
+}
+
+/* What it reads has not changed since the batch was launched, and does not before it is idle. */
+static void cuda_take(mvf_engine *engine, mvf_engine_job *job)
+{
+    copy_matches(engine, job->state, job);
+    release_job(job);
 }
 
 static mvf_status cuda_measure_sad(const mvf_options *options, mvf_sad_limit *limit)
@@ -926,6 +939,7 @@ const mvf_engine_ops mvf_engine_cuda = {.name = "cuda",
                                         .plane_destroy = cuda_plane_destroy,
                                         .submit = cuda_submit,
                                         .collect = cuda_collect,
+                                        .take = cuda_take,
                                         .measure_sad = cuda_measure_sad};
 
 /* Tests and measurement. */
@@ -948,9 +962,8 @@ static mvf_status search_in_context(mvf_engine *engine, mvf_engine_job *jobs, in
         b->jobs[i] = &jobs[i];
     MVF_TRY(enqueue_batch(engine, b));
     poll_batch(engine, b, 1);
-    b->state = BATCH_IDLE;
     for (int32_t i = 0; i < n_jobs && b->status == MVF_OK; i++)
-        take_matches(engine, b, &jobs[i]);
+        copy_matches(engine, b, &jobs[i]);
     return b->status;
 }
 
