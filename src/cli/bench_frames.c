@@ -180,8 +180,31 @@ mvf_status bench_frames_load(bench_frames *frames, const cli_options *options)
     return options->input ? decode_frames(frames, options, n) : make_frames(frames, n);
 }
 
+mvf_status bench_frames_copy(bench_frames *frames, int32_t device, const mvf_logger *logger)
+{
+    mvf_status status = MVF_OK;
+    frames->copies = calloc((size_t)frames->n, sizeof(mvf_device_picture *));
+    if (!frames->copies)
+        return MVF_ERROR_MEMORY;
+    for (int32_t i = 0; i < frames->n && status == MVF_OK; i++)
+        status = mvf_device_picture_open(&frames->copies[i], device, frames->width, frames->height,
+                                         frames->bit_depth, &frames->pictures[i], logger);
+    return status;
+}
+
+mvf_picture bench_frames_picture(const bench_frames *frames, int32_t index, int on_gpu)
+{
+    mvf_picture picture = frames->pictures[index];
+    if (on_gpu)
+        mvf_device_picture_get(frames->copies[index], &picture);
+    return picture;
+}
+
 void bench_frames_free(bench_frames *frames)
 {
+    for (int32_t i = 0; frames->copies && i < frames->n; i++)
+        mvf_device_picture_close(&frames->copies[i]);
+    free(frames->copies);
     for (int32_t i = 0; frames->frames && i < frames->n; i++)
         mvf_frame_free(&frames->frames[i]);
     free(frames->frames);

@@ -407,6 +407,30 @@ MVF_API mvf_status mvf_device_describe(int32_t device, mvf_device_info *info,
 /* "13.0: 75 80 90" - the CUDA compiler and the architectures in this build - or "none". */
 MVF_API const char *mvf_cuda_build(void);
 
+/* A copy of a picture in the memory of a CUDA device, which it has to itself. */
+typedef struct mvf_device_picture mvf_device_picture;
+
+/*
+ * Copies a picture of width x height samples of bit_depth bits, which lies in host memory, to the
+ * device, and waits until it is there. For programs without CUDA code of their own, to keep
+ * pictures where many searches find them. The logger, which may be NULL, gets the reason of a
+ * failure. MVF_ERROR_NO_DEVICE: there is no such device. MVF_ERROR_DEVICE: a call failed, for want
+ * of device memory, say. MVF_ERROR_MEMORY. MVF_ERROR_ARGUMENT: a size, a depth or a picture that no
+ * searcher takes. *copy is NULL then.
+ */
+MVF_API mvf_status mvf_device_picture_open(mvf_device_picture **copy, int32_t device, int32_t width,
+                                           int32_t height, int32_t bit_depth,
+                                           const mvf_picture *picture, const mvf_logger *logger);
+
+/* The copy as a picture for searchers on its device: all is as the original had it, but where the
+ * samples lie, and a stream with which submitting it does not wait. It holds until the copy is
+ * closed. Thread-safe. */
+MVF_API void mvf_device_picture_get(const mvf_device_picture *copy, mvf_picture *picture);
+
+/* Waits for searches that still take samples from it, frees *copy and sets it to NULL; does nothing
+ * for NULL. */
+MVF_API void mvf_device_picture_close(mvf_device_picture **copy);
+
 /* The speed of a backend's SAD instruction. */
 typedef struct mvf_sad_limit {
     /* Absolute differences of samples of 8 bits in a second. */

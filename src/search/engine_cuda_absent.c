@@ -38,6 +38,30 @@ mvf_status mvf_device_describe(int32_t device, mvf_device_info *info, const mvf_
     return mvf_fail(logger, MVF_ERROR_NO_DEVICE, "%s", reason);
 }
 
+mvf_status mvf_device_picture_open(mvf_device_picture **copy, int32_t device, int32_t width,
+                                   int32_t height, int32_t bit_depth, const mvf_picture *picture,
+                                   const mvf_logger *logger)
+{
+    (void)width;
+    (void)height;
+    (void)bit_depth;
+    (void)picture;
+    (void)device;
+    *copy = NULL;
+    return mvf_fail(logger, MVF_ERROR_NO_DEVICE, "%s", reason);
+}
+
+void mvf_device_picture_get(const mvf_device_picture *copy, mvf_picture *picture)
+{
+    (void)copy;
+    mvf_picture_init(picture);
+}
+
+void mvf_device_picture_close(mvf_device_picture **copy)
+{
+    *copy = NULL;
+}
+
 const char *mvf_cuda_build(void)
 {
     return "none";
