@@ -476,6 +476,15 @@ static mvf_status run_whole(crew *c, const worker_plan *plan, run_consumer consu
     return run_crew(c, plan, consume, opaque);
 }
 
+static void print_timing(const crew *c, int32_t n_workers, int64_t wall_ns)
+{
+    mvf_source_report report;
+    mvf_source_get_report(c->source, &report);
+    timing_print(&c->spent, &c->share, n_workers, c->n_done, wall_ns);
+    if (report.gpu_sessions)
+        message_report("  NVDEC     %8" PRId64 " sessions", report.gpu_sessions);
+}
+
 static mvf_status run_planned(crew *c, const worker_plan *plan, run_consumer consume, void *opaque)
 {
     const worker_plan whole = worker_plan_whole(plan, c->options);
@@ -492,7 +501,7 @@ static mvf_status run_planned(crew *c, const worker_plan *plan, run_consumer con
     }
     progress_clear();
     if (c->options->verbose)
-        timing_print(&c->spent, &c->share, plan->n_workers, c->n_done, timing_now() - start);
+        print_timing(c, plan->n_workers, timing_now() - start);
     return status;
 }
 

@@ -42,8 +42,8 @@ typedef struct mvf_section_info {
  * Before the first mvf_source_read() and mvf_source_seek(): takes the next section; the caller owns
  * it. Sections that end at `frame` or before are passed over, and never decoded. A reader gives
  * the section's own frames and `n_beyond` (0 to 2) of those after, so that a pair of frames is
- * never cut apart. Sections have 60 frames or more, 300 with NVDEC, however long the video is.
- * Thread-safe.
+ * never cut apart. Sections have 60 frames or more, however long the video is; with NVDEC 120, or
+ * 300 where they begin with another picture of H.264 than an IDR one. Thread-safe.
  *
  * MVF_EOF: there are no more. MVF_ERROR_UNSUPPORTED, at the first call: the input cannot be cut,
  * since it can be read only once, its packets lack times, or the like; the logger gets the reason

@@ -193,6 +193,9 @@ typedef struct mvf_source_report {
     int32_t truncated;
     /* Non-zero, after MVF_EOF: the input gave nothing for timeout_ms and was given up. */
     int32_t timed_out;
+    /* Sessions with NVDEC that were asked for, by the source and by the readers of its sections.
+     * One takes some 70 ms on an H200, in which no other is made. */
+    int64_t gpu_sessions;
 } mvf_source_report;
 
 /* Fills in *report; may be called at any time. */

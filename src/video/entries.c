@@ -98,6 +98,7 @@ static int add_numbered(mvf_entries *entries, const AVPacket *packet)
                                        .dts = packet->dts,
                                        .pos = packet->pos,
                                        .n_bytes = packet->size,
+                                       .is_idr = start.is_idr,
                                        .n_times_before = entries->n_times};
     } else {
         note_order(entries, packet, counts);

@@ -19,6 +19,9 @@ typedef struct mvf_packet_start {
     /* Whether frames shown at or after this one need nothing that came before, apart from headers.
      */
     int is_exact;
+    /* Whether it begins with an IDR picture of H.264, at which decoders forget all that was before.
+     */
+    int is_idr;
     /* Whether a frame comes out of it that is shown. */
     int is_shown;
     /* A digest of the parameter sets or sequence headers before its first picture; 0 without any.
@@ -38,6 +41,7 @@ typedef struct mvf_entry {
     int64_t packet, frame;
     int64_t pts, dts, pos;
     int32_t n_bytes;
+    int is_idr;
     /* How many shown frames have their packets before it. */
     size_t n_times_before;
 } mvf_entry;

@@ -199,6 +199,8 @@ struct mvf_section {
     /* Frames shown before this time are not its own; how many of its packets hold such ones. */
     int64_t pts;
     int64_t n_leading;
+    /* Whether its first packet is an IDR picture of H.264. */
+    int is_idr;
     /* It ends with the input; it reads on from the source after its packets; and has done so. */
     int is_last, reads_on, has_read_on;
 };
@@ -218,6 +220,9 @@ typedef struct mvf_sections {
     /* Whether the input ended too early: of matter once its last frame is read. */
     int is_truncated;
 } mvf_sections;
+
+/* Whether flushing the source's decoder takes long. */
+int mvf_source_is_slow_to_flush(const mvf_source *source);
 
 int mvf_sections_init(mvf_sections *sections);
 void mvf_sections_destroy(mvf_sections *sections);
@@ -257,6 +262,8 @@ struct mvf_source {
      */
     atomic_int gpu_refusal_is_said;
     mvf_source *whole;
+    /* Sessions with NVDEC that were asked for, by it and by the readers of its sections. */
+    _Atomic int64_t n_gpu_sessions;
     AVFrame *received;
     /* Whether it holds the next frame already. */
     int has_received;

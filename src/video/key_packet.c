@@ -159,7 +159,7 @@ static mvf_packet_start parse_h264(const AVCodecParameters *codec, const AVPacke
         if (type == H264_SEI)
             start.is_exact |= is_exact_recovery(&walk);
         if (type == H264_IDR)
-            start.is_exact = 1;
+            start.is_exact = start.is_idr = 1;
         if (type >= H264_SLICE && type <= H264_IDR)
             break;
     }

@@ -336,8 +336,10 @@ static enum AVPixelFormat choose_format(AVCodecContext *codec, const enum AVPixe
 {
     mvf_source *source = codec->opaque;
     for (int i = 0; formats[i] != AV_PIX_FMT_NONE && !source->gpu_refused; i++)
-        if (formats[i] == AV_PIX_FMT_CUDA)
+        if (formats[i] == AV_PIX_FMT_CUDA) {
+            atomic_fetch_add(&(source->whole ? source->whole : source)->n_gpu_sessions, 1);
             return AV_PIX_FMT_CUDA;
+        }
     if (!source->gpu_refused)
         mvf_source_refuse_gpu(source, codec);
     while (*formats != AV_PIX_FMT_NONE &&

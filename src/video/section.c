@@ -8,12 +8,21 @@
 
 /* A section has at least so many frames, for each costs the decoding of a frame or two more. */
 #define LEAST_FRAMES 60
-/* On a GPU: FFmpeg's H.264 decoder makes a new session with NVDEC each time that it is flushed,
- * which takes some 70 ms, one session at a time in the whole process. */
-#define LEAST_FRAMES_ON_GPU 300
+/* The same on a GPU, where pictures that are decoded in vain take as long as others, and where the
+ * decoder has to be flushed for it and that takes long. */
+#define LEAST_FRAMES_ON_GPU 120
+#define LEAST_FRAMES_AFTER_FLUSH 300
 /* Packets that wait; where no cut is found among so many, what follows is one section. */
 #define MOST_BYTES (64 << 20)
 #define MOST_BEYOND 2
+
+/* FFmpeg's H.264 decoder chooses its format anew after it was flushed, and so makes a new session
+ * with NVDEC: some 70 ms on an H200, one session at a time in the whole process. */
+int mvf_source_is_slow_to_flush(const mvf_source *source)
+{
+    return source->decodes_on_gpu && !source->gpu_refused &&
+           source->stream->codecpar->codec_id == AV_CODEC_ID_H264;
+}
 
 int mvf_sections_init(mvf_sections *sections)
 {
@@ -128,14 +137,19 @@ static int read_ahead(mvf_source *source)
 
 /* Whether one of the entries that were found is far enough from the section's start; the others are
  * forgotten. */
-static int find_cut(mvf_sections *sections, int64_t least_frames, mvf_entry *cut)
+static int find_cut(mvf_source *source, mvf_entry *cut)
 {
+    mvf_sections *sections = &source->sections;
     mvf_entries *entries = &sections->entries;
-    int found = 0;
+    int is_slow_to_flush = mvf_source_is_slow_to_flush(source), found = 0;
+    int64_t usual = source->decodes_on_gpu ? LEAST_FRAMES_ON_GPU : LEAST_FRAMES;
     for (size_t i = 0; i < entries->n && !found; i++) {
         *cut = entries->entries[i];
-        found = cut->packet > sections->start.packet &&
-                cut->frame - sections->start.frame >= least_frames;
+        int64_t least = is_slow_to_flush && !cut->is_idr ? LEAST_FRAMES_AFTER_FLUSH : usual;
+        if (cut->packet == sections->start.packet)
+            sections->start = *cut;
+        else
+            found = cut->frame - sections->start.frame >= least;
     }
     mvf_entries_forget(entries);
     return found;
@@ -175,6 +189,7 @@ static mvf_section *take_packets(mvf_sections *sections, size_t n_own, size_t n_
     section->info = (mvf_section_info){sections->start.frame, MVF_SECTION_OPEN};
     /* At the start of the input nothing is left out, whatever the times. */
     section->pts = sections->start.packet ? sections->start.pts : INT64_MIN;
+    section->is_idr = sections->start.is_idr;
     for (size_t i = 0; i < n_own; i++) {
         packets[i] = sections->ahead[i];
         sections->n_bytes -= packets[i].av->size;
@@ -228,14 +243,13 @@ static mvf_section *read_section(mvf_source *source, int32_t n_beyond, int *erro
 {
     mvf_sections *sections = &source->sections;
     mvf_section *section = NULL;
-    int64_t least_frames = source->decodes_on_gpu ? LEAST_FRAMES_ON_GPU : LEAST_FRAMES;
     for (;;) {
         mvf_entry cut;
         if (*error == AVERROR_EOF)
             *error = mvf_entries_end(&sections->entries);
         if (*error)
             return NULL;
-        if (find_cut(sections, least_frames, &cut))
+        if (find_cut(source, &cut))
             section = take_section(sections, &cut, n_beyond);
         else if (sections->is_at_end || sections->entries.obstacle ||
                  sections->n_bytes > MOST_BYTES)

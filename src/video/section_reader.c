@@ -6,6 +6,9 @@
 
 #include "base/memory.h"
 
+/* More than a decoder of H.264 holds back. */
+#define MOST_PUSHED 17
+
 struct mvf_section_reader {
     mvf_source *source;
     /* The decoder's side of a source: it has no input of its own. */
@@ -20,6 +23,10 @@ struct mvf_section_reader {
     int is_unknown;
     /* A frame of the section itself has come. */
     int has_begun;
+    /* Whether all of the last section has come out of the decoder, and is not followed by a flush;
+     * how many pictures are in it, or on their way out, that belong to no section. */
+    int is_settled;
+    int32_t n_pushed;
     mvf_status ended;
 };
 
@@ -41,6 +48,27 @@ static int expect_frame(mvf_section_reader *reader, const mvf_section_packet *pa
     return 0;
 }
 
+/*
+ * A decoder of H.264 gives out its last frames when it is drained, after which it has to be
+ * flushed, or when others follow. Where flushing takes long, the section's own IDR picture follows
+ * it, again and again, without a time.
+ */
+static int pushes_out(const mvf_section_reader *reader)
+{
+    return mvf_source_is_slow_to_flush(&reader->view) && reader->section->is_idr &&
+           !reader->section->is_last && reader->n_pushed < MOST_PUSHED;
+}
+
+static int push_out(mvf_section_reader *reader, AVPacket *to)
+{
+    int error = av_packet_ref(to, reader->section->packets[0].av);
+    if (error < 0)
+        return error;
+    to->pts = to->dts = AV_NOPTS_VALUE;
+    reader->n_pushed++;
+    return 0;
+}
+
 static int read_packet(void *context, AVPacket *to)
 {
     mvf_section_reader *reader = context;
@@ -50,6 +78,8 @@ static int read_packet(void *context, AVPacket *to)
     if (reader->next_packet < section->n) {
         packet = section->packets[reader->next_packet++];
         error = av_packet_ref(to, packet.av);
+    } else if (pushes_out(reader)) {
+        return push_out(reader, to);
     } else {
         section->has_read_on = section->reads_on;
         error = section->reads_on ? mvf_sections_read(reader->source, &packet) : AVERROR_EOF;
@@ -145,7 +175,9 @@ mvf_status mvf_section_reader_start(mvf_section_reader *reader, mvf_section *sec
 {
     mvf_source *view = &reader->view;
     int was_careful = view->is_careful;
+    int goes_on = reader->is_settled && section->is_idr;
     reader->section = section;
+    reader->is_settled = 0;
     reader->n_due = reader->next_packet = 0;
     reader->is_unknown = reader->has_begun = 0;
     reader->ended = MVF_EOF;
@@ -153,9 +185,11 @@ mvf_status mvf_section_reader_start(mvf_section_reader *reader, mvf_section *sec
         return MVF_ERROR_UNSUPPORTED;
     mvf_source_reset(view, 0);
     view->report.frames = section->info.first;
+    if (!goes_on)
+        reader->n_pushed = 0;
     if (needs_care(reader) != was_careful)
         MVF_TRY(open_codec(reader));
-    else
+    else if (!goes_on)
         avcodec_flush_buffers(view->codec);
     reader->ended = MVF_OK;
     return MVF_OK;
@@ -190,22 +224,53 @@ static mvf_status end_section(mvf_section_reader *reader, int error)
     return MVF_EOF;
 }
 
-static mvf_status next_frame(mvf_section_reader *reader)
+/* Whether the frame that was decoded comes before the section's: a picture that pushed out those of
+ * the section before, or what is shown before its first one. */
+static int is_foreign(mvf_section_reader *reader)
+{
+    int64_t pts = reader->view.received->pts;
+    if (reader->has_begun)
+        return 0;
+    if (!reader->n_pushed || pts != AV_NOPTS_VALUE)
+        return pts < reader->section->pts;
+    reader->n_pushed--;
+    return 1;
+}
+
+static int is_over(const mvf_section_reader *reader)
 {
     const mvf_section *section = reader->section;
+    return !section->is_last && reader->view.report.frames >= section->info.end + section->n_beyond;
+}
+
+static mvf_status next_frame(mvf_section_reader *reader)
+{
     mvf_source *view = &reader->view;
-    if (!section->is_last && view->report.frames >= section->info.end + section->n_beyond)
+    if (is_over(reader))
         return MVF_EOF;
     for (;;) {
         int error = mvf_decoder_next(&view->decoder, view->received);
         if (error < 0)
             return end_section(reader, error);
-        if (reader->has_begun || view->received->pts >= section->pts)
+        if (!is_foreign(reader))
             break;
         av_frame_unref(view->received);
     }
     reader->has_begun = 1;
     return is_promised(reader) ? MVF_OK : MVF_ERROR_DATA;
+}
+
+/* After the last frame: takes what the section's packets give beyond it, so that the decoder can go
+ * on with another section. */
+static void settle(mvf_section_reader *reader)
+{
+    mvf_source *view = &reader->view;
+    int goes_on = pushes_out(reader);
+    while (goes_on && (reader->n_due || reader->next_packet < reader->section->n)) {
+        goes_on = mvf_decoder_next(&view->decoder, view->received) >= 0 && is_promised(reader);
+        av_frame_unref(view->received);
+    }
+    reader->is_settled = goes_on;
 }
 
 mvf_status mvf_section_reader_read(mvf_section_reader *reader, mvf_frame **frame)
@@ -220,6 +285,8 @@ mvf_status mvf_section_reader_read(mvf_section_reader *reader, mvf_frame **frame
     int64_t number = reader->view.report.frames;
     MVF_TRY(reader->ended = mvf_source_take_frame(&reader->view, frame));
     mvf_sections_note(reader->source, number);
+    if (is_over(reader))
+        settle(reader);
     return MVF_OK;
 }
 

@@ -398,6 +398,7 @@ mvf_status mvf_source_read(mvf_source *source, mvf_frame **frame)
 void mvf_source_get_report(const mvf_source *source, mvf_source_report *report)
 {
     *report = source->report;
+    report->gpu_sessions = source->n_gpu_sessions;
 }
 
 void mvf_source_close_decoder(mvf_source *source)
