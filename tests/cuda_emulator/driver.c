@@ -218,6 +218,7 @@ static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice
         {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
         {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, MAX_THREADS},
         {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, REGISTERS},
+        {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
     };
     CUresult result = find_device(device);
     for (size_t i = 0; !result && i < sizeof values / sizeof values[0]; i++)
