@@ -42,9 +42,10 @@ src_libmvf_internal_la_SOURCES += src/filter/median.c
 # True motion.
 src_libmvf_internal_la_SOURCES += \
 	src/search/engine_truemotion.c src/search/truemotion.c src/search/truemotion.h \
-	src/search/truemotion_check.c src/search/truemotion_cost.c src/search/truemotion_field.c \
-	src/search/truemotion_image.c src/search/truemotion_labels.c src/search/truemotion_median.c \
-	src/search/truemotion_parts.h src/search/truemotion_path.c src/search/truemotion_rule.h
+	src/search/truemotion_blocks.c src/search/truemotion_check.c src/search/truemotion_cost.c \
+	src/search/truemotion_field.c src/search/truemotion_image.c src/search/truemotion_labels.c \
+	src/search/truemotion_median.c src/search/truemotion_parts.h src/search/truemotion_path.c \
+	src/search/truemotion_rule.h
 src_libmvf_internal_la_LIBADD = src/libmvf_base.la $(ZLIB_LIBS)
 
 if X86_64

@@ -133,16 +133,6 @@ static void write_chosen_level(writer *w, const mvf_level *level)
             write_block(w, (mvf_place){level, col, row});
 }
 
-/* With method truemotion: the flags and the confidence of blocks that are written in the order of
- * their ratings. */
-static void take_ratings(mvf_field *field, const mvf_rating *ratings, size_t first, size_t end)
-{
-    for (size_t i = first; i < end; i++) {
-        field->blocks[i].flags = ratings[i].flags;
-        field->confidence[i] = ratings[i].confidence;
-    }
-}
-
 /* Of the reference in turn. */
 static void write_level(writer *w, const mvf_level *level)
 {
@@ -158,9 +148,6 @@ static void write_level(writer *w, const mvf_level *level)
             take_match(block, rule, *match++);
             locate(block, grid, col, row, width, height);
         }
-        if (a->ratings)
-            take_ratings(a->field, a->ratings, (size_t)(w->next - a->field->blocks),
-                         (size_t)(block - a->field->blocks));
         w->next = block;
     }
 }
@@ -295,6 +282,6 @@ void mvf_assemble_field(const mvf_assembly *assembly)
                 write_level(&w, &config->levels[i]);
     }
     field->n_blocks = (size_t)(w.next - field->blocks);
-    if (assembly->ratings ? assembly->is_identical : is_duplicate(field, assembly->choices != NULL))
+    if (is_duplicate(field, assembly->choices != NULL))
         field->flags |= MVF_FIELD_DUPLICATE;
 }

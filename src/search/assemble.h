@@ -21,15 +21,11 @@ typedef struct mvf_assembly {
     /* Of each of the field's references, one after the other: n_matches matches, and a predictor
      * for each block of the grid (or NULL). */
     const mvf_match *matches;
-    /* One for each match, with method truemotion alone, else NULL. */
-    const mvf_rating *ratings;
-    /* With ratings: whether the current picture is identical to all references. */
-    int32_t is_identical;
     const mvf_vector *predictors;
     const int8_t *dirs;
     /* One for each match of a reference, or NULL: each reference has its own blocks. */
     const mvf_choice *choices;
-    /* Has its references, and room for all blocks and, with ratings, their confidence. */
+    /* Has its references, and room for all blocks. */
     mvf_field *field;
 } mvf_assembly;
 

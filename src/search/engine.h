@@ -71,13 +71,6 @@ typedef struct mvf_match {
     uint32_t cost;
 } mvf_match;
 
-/* What true motion adds to a match. */
-typedef struct mvf_rating {
-    uint8_t confidence;
-    /* MVF_BLOCK_ flags. */
-    uint8_t flags;
-} mvf_rating;
-
 typedef struct mvf_engine mvf_engine;
 /* A plane in the engine's own form. */
 typedef struct mvf_engine_plane mvf_engine_plane;
@@ -87,8 +80,12 @@ typedef struct mvf_engine_job {
     /* n_matches answers, level by level in raster order; written by the time `collect`, or `take`
      * where the engine has it, returns. */
     mvf_match *matches;
-    /* One for each match: with method truemotion alone, else NULL. */
-    mvf_rating *ratings;
+    /* Method truemotion writes the field's blocks and their confidence instead, and needs to know
+     * the reference of all of them. */
+    mvf_block *blocks;
+    uint8_t *confidence;
+    int8_t dir;
+    int16_t ref;
     /* With method truemotion: whether both pictures hold the same samples. */
     int32_t is_identical;
     /* Of each block of the grid, or NULL; n_hints hints a block. */

@@ -867,23 +867,18 @@ static int are_identical(const mvf_engine *engine, const mvf_engine_plane *a,
     return 1;
 }
 
-static void take_ratings(const mvf_engine *engine, const mvf_tm_match *found, mvf_engine_job *job)
-{
-    for (size_t i = 0; i < engine->n_blocks; i++)
-        mvf_tm_match_take(&found[i], &job->matches[i], &job->ratings[i]);
-    job->is_identical = are_identical(engine, job->current, job->reference);
-}
-
-static void copy_matches(const mvf_engine *engine, const batch *b, mvf_engine_job *job)
+static void write_answers(const mvf_engine *engine, const batch *b, mvf_engine_job *job)
 {
     size_t i = 0;
     while (b->jobs[i] != job)
         i++;
+    const mvf_match *found = b->matches + i * engine->n_blocks;
     if (is_truemotion(engine)) {
-        take_ratings(engine, (const mvf_tm_match *)(b->matches + i * engine->n_blocks), job);
+        mvf_tm_write_blocks(&engine->config, (const mvf_tm_match *)found, job);
+        job->is_identical = are_identical(engine, job->current, job->reference);
         return;
     }
-    memcpy(job->matches, b->matches + i * engine->n_blocks, engine->n_blocks * sizeof *b->matches);
+    memcpy(job->matches, found, engine->n_blocks * sizeof *found);
 }
 
 static mvf_status collect_in_context(mvf_engine *engine, mvf_engine_job *job, int wait)
@@ -919,7 +914,7 @@ static mvf_status cuda_collect(mvf_engine *engine, mvf_engine_job *job, int wait
 /* What it reads has not changed since the batch was launched, and does not before it is idle. */
 static void cuda_take(mvf_engine *engine, mvf_engine_job *job)
 {
-    copy_matches(engine, job->state, job);
+    write_answers(engine, job->state, job);
     release_job(job);
 }
 
@@ -963,7 +958,7 @@ static mvf_status search_in_context(mvf_engine *engine, mvf_engine_job *jobs, in
     MVF_TRY(enqueue_batch(engine, b));
     poll_batch(engine, b, 1);
     for (int32_t i = 0; i < n_jobs && b->status == MVF_OK; i++)
-        copy_matches(engine, b, &jobs[i]);
+        write_answers(engine, b, &jobs[i]);
     return b->status;
 }
 

@@ -154,9 +154,8 @@ static mvf_status finish(const tm_job *state)
     if (!found)
         return MVF_ERROR_MEMORY;
     mvf_status status = mvf_tm_pair_match(state->pair, found);
-    for (size_t i = 0; i < config->n_matches && status == MVF_OK; i++) {
-        mvf_tm_match_take(&found[i], &job->matches[i], &job->ratings[i]);
-    }
+    if (status == MVF_OK)
+        mvf_tm_write_blocks(config, found, job);
     job->is_identical = are_identical(&job->current->plane, &job->reference->plane);
     free(found);
     return status;

@@ -35,9 +35,8 @@ typedef struct submission {
     mvf_field *field;
     size_t n_references;
     size_t n_collected;
+    /* None with method truemotion, which writes the field's blocks itself. */
     mvf_match *matches;
-    /* With method truemotion. */
-    mvf_rating *ratings;
     /* Copies of the caller's guides. */
     mvf_vector *predictors, *hints;
     int32_t n_hints;
@@ -209,7 +208,6 @@ static void free_submission(submission *entry)
 {
     mvf_field_free(&entry->field);
     mvf_free_aligned(entry->matches);
-    mvf_free_aligned(entry->ratings);
     free(entry->predictors);
     free(entry->hints);
     *entry = (submission){.field = NULL};
@@ -382,6 +380,26 @@ static mvf_status acquire_slots(mvf_searcher *s, submission *entry, const mvf_pi
     return MVF_OK;
 }
 
+static int is_truemotion(const mvf_searcher *s)
+{
+    return s->config.method == MVF_METHOD_TRUEMOTION;
+}
+
+/* Where the answers of the job for that reference go. */
+static void set_answers(const mvf_searcher *s, submission *entry, size_t reference)
+{
+    mvf_engine_job *job = &entry->jobs[reference];
+    size_t first = reference * s->config.n_matches;
+    if (!is_truemotion(s)) {
+        job->matches = entry->matches + first;
+        return;
+    }
+    job->blocks = entry->field->blocks + first;
+    job->confidence = entry->field->confidence + first;
+    job->dir = entry->dirs[reference];
+    job->ref = (int16_t)reference;
+}
+
 static mvf_status start_jobs(mvf_searcher *s, submission *entry)
 {
     size_t n_blocks = (size_t)s->config.cols * (size_t)s->config.rows;
@@ -389,10 +407,8 @@ static mvf_status start_jobs(mvf_searcher *s, submission *entry)
         mvf_engine_job *job = &entry->jobs[i];
         *job = (mvf_engine_job){.current = s->slots[entry->slots[0]].plane,
                                 .reference = s->slots[entry->slots[1 + i]].plane,
-                                .matches = entry->matches + i * s->config.n_matches,
                                 .n_hints = entry->n_hints};
-        if (entry->ratings)
-            job->ratings = entry->ratings + i * s->config.n_matches;
+        set_answers(s, entry, i);
         if (entry->predictors)
             job->predictors = entry->predictors + i * n_blocks;
         if (entry->hints)
@@ -516,12 +532,12 @@ static mvf_status copy_guides(mvf_searcher *s, submission *entry, const mvf_guid
 }
 
 /* Its blocks are not zeroed first: all of them are written. */
-static mvf_status alloc_field(submission *entry, size_t n_blocks)
+static mvf_status alloc_field(const mvf_searcher *s, submission *entry, size_t n_blocks)
 {
     MVF_TRY(mvf_field_alloc(&entry->field, entry->n_references, 0));
     mvf_field *field = entry->field;
     /* It is there without blocks, too: that the method rates them shows with the first frame. */
-    if (entry->ratings && !(field->confidence = malloc(n_blocks + 1)))
+    if (is_truemotion(s) && !(field->confidence = malloc(n_blocks + 1)))
         return MVF_ERROR_MEMORY;
     if (!n_blocks)
         return MVF_OK;
@@ -543,15 +559,12 @@ static mvf_status prepare_submission(mvf_searcher *s, submission *entry,
     if (n_references && s->config.merge == MVF_MERGE_AVERAGE)
         n_blocks = 2 * s->config.n_matches;
     *entry = (submission){.n_references = n_references, .searcher = s};
-    entry->matches = mvf_alloc_aligned(n_matches, sizeof *entry->matches);
-    if (!entry->matches)
-        return MVF_ERROR_MEMORY;
-    if (s->config.method == MVF_METHOD_TRUEMOTION) {
-        entry->ratings = mvf_alloc_aligned(n_matches, sizeof *entry->ratings);
-        if (!entry->ratings)
+    if (!is_truemotion(s)) {
+        entry->matches = mvf_alloc_aligned(n_matches, sizeof *entry->matches);
+        if (!entry->matches)
             return MVF_ERROR_MEMORY;
     }
-    MVF_TRY(alloc_field(entry, n_blocks));
+    MVF_TRY(alloc_field(s, entry, n_blocks));
     describe_field(s, entry->field, all, opaque);
     for (size_t i = 0; i < n_references; i++)
         entry->dirs[i] = reference_direction(all[0], all[1 + i]);
@@ -685,19 +698,29 @@ static mvf_status smooth_paths(mvf_searcher *s, const submission *entry)
     return MVF_OK;
 }
 
+/* True motion has written the blocks. */
+static void mark_duplicate(const submission *entry)
+{
+    int32_t is_identical = entry->n_references > 0;
+    for (size_t i = 0; i < entry->n_references; i++)
+        is_identical &= entry->jobs[i].is_identical;
+    if (is_identical)
+        entry->field->flags |= MVF_FIELD_DUPLICATE;
+}
+
 static mvf_status assemble(mvf_searcher *s, submission *entry)
 {
+    if (is_truemotion(s)) {
+        mark_duplicate(entry);
+        return MVF_OK;
+    }
     if (s->config.smooth == MVF_SMOOTH_PATH && entry->n_references)
         MVF_TRY(smooth_paths(s, entry));
     mvf_assembly assembly = {.config = &s->config,
                              .matches = entry->matches,
-                             .ratings = entry->ratings,
                              .predictors = entry->predictors,
                              .dirs = entry->dirs,
                              .field = entry->field};
-    assembly.is_identical = entry->n_references > 0;
-    for (size_t i = 0; i < entry->n_references; i++)
-        assembly.is_identical &= entry->jobs[i].is_identical;
     mvf_choice *choices = NULL;
     mvf_status status = MVF_OK;
     if (s->config.merge != MVF_MERGE_NONE && entry->n_references) {

@@ -153,6 +153,10 @@ void mvf_tm_descend(mvf_tm_field *fine, const mvf_tm_field *coarse, int32_t scal
 void mvf_tm_interpolate(mvf_tm_match *matches, const mvf_tm_field *field,
                         const mvf_tm_level *level);
 
+/* Writes the job's blocks and their confidence. */
+void mvf_tm_write_blocks(const mvf_search_config *config, const mvf_tm_match *matches,
+                         const mvf_engine_job *job);
+
 static inline int32_t mvf_tm_clamp(int32_t value, int32_t low, int32_t high)
 {
     return value < low ? low : value > high ? high : value;
@@ -163,15 +167,6 @@ static inline int32_t mvf_tm_divide(int32_t dividend, int32_t divisor)
 {
     int32_t quotient = dividend / divisor;
     return dividend % divisor < 0 ? quotient - 1 : quotient;
-}
-
-/* A match as engines hand it on. */
-static inline void mvf_tm_match_take(const mvf_tm_match *from, mvf_match *match, mvf_rating *rating)
-{
-    *match = (mvf_match){from->x, from->y, from->cost};
-    *rating = (mvf_rating){from->confidence,
-                           (uint8_t)((from->flags & MVF_TM_OCCLUDED ? MVF_BLOCK_OCCLUDED : 0) |
-                                     (from->flags & MVF_TM_FLAT ? MVF_BLOCK_FLAT : 0))};
 }
 
 /* Elements of each array of a field, borders included. */
