@@ -59,7 +59,8 @@ src_libmvf_avx2_la_SOURCES = \
 	src/search/truemotion_avx2.c
 src_libmvf_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mbmi -mbmi2 -mpopcnt
 src_libmvf_avx512_la_SOURCES = \
-	src/search/kernels_avx512.c src/search/loads_avx512.h src/search/means_avx512.c
+	src/search/kernels_avx512.c src/search/loads_avx512.h src/search/means_avx512.c \
+	src/search/quads_avx512.c
 src_libmvf_avx512_la_CFLAGS = \
 	$(AM_CFLAGS) -mavx2 -mbmi -mbmi2 -mpopcnt -mavx512f -mavx512bw -mavx512vl
 src_libmvf_internal_la_LIBADD += src/libmvf_ssse3.la src/libmvf_avx2.la src/libmvf_avx512.la

@@ -96,6 +96,37 @@ static void check_sads(const twins *t)
         }
 }
 
+static void compare_squares(const twins *t, int32_t w, int32_t h)
+{
+    enum { N_PLACES = 10 };
+    uint32_t places[N_PLACES], lowest[2][N_PLACES], where[2][N_PLACES];
+    int32_t n = random_below(t, N_PLACES + 1), width = mvf_width_of(w);
+    const uint8_t *c = at(t->current, t, 3, 1), *r = at(t->reference, t, 1, 2);
+    char detail[64];
+    for (int32_t k = 0; k < n; k++)
+        places[k] = (uint32_t)random_below(t, 60) << 16 | (uint32_t)random_below(t, 60);
+    t->c.sad_squares(t->c.sad_list[width], c, STRIDE, r, STRIDE, w, h, places, n, lowest[0],
+                     where[0]);
+    t->level.sad_squares(t->level.sad_list[width], c, STRIDE, r, STRIDE, w, h, places, n, lowest[1],
+                         where[1]);
+    snprintf(detail, sizeof detail, "%dx%d", w, h);
+    report(t,
+           !memcmp(lowest[0], lowest[1], (size_t)n * sizeof **lowest) &&
+               !memcmp(where[0], where[1], (size_t)n * sizeof **where),
+           "sad_squares", detail);
+}
+
+/* The fields are spoilt. */
+static void check_squares(const twins *t)
+{
+    for (int32_t i = 0; i < 60; i++)
+        compare_squares(t, i < 50 ? 16 : 4 << i % 5, i < 50 ? 16 : 1 + random_below(t, 40));
+    /* The highest SAD that there is, everywhere. */
+    memset(t->current, 255, (size_t)STRIDE * (ROWS + 4));
+    memset(t->reference, 0, (size_t)STRIDE * (ROWS + 4));
+    compare_squares(t, 16, 16);
+}
+
 static int same_groups(const mvf_groups *a, const mvf_groups *b, int32_t n, int32_t m)
 {
     return n == m && !memcmp(a->at, b->at, (size_t)n * sizeof *a->at) &&
@@ -323,6 +354,7 @@ void check_twins(check_run *run)
                 check_halving(&t);
                 if (t.sample_bytes == 1)
                     check_means(&t);
+                check_squares(&t);
             }
             check_bounds(&t);
         }

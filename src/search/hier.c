@@ -5,9 +5,8 @@
 
 /* Zero, and the vectors of the parent and its neighbours. */
 #define MAX_STARTS 10
-#define REACH 1
-#define SIDE (2 * REACH + 1)
-#define MAX_CANDIDATES (MAX_STARTS * SIDE * SIDE)
+#define REACH (MVF_SQUARE / 2)
+#define MAX_CANDIDATES (MAX_STARTS * MVF_SQUARE * MVF_SQUARE)
 
 void mvf_hier_init(mvf_hier *hier, const mvf_full_config *frame)
 {
@@ -33,8 +32,10 @@ typedef struct hier_block {
     mvf_window window;
     int32_t n_starts;
     packed_vector starts[MAX_STARTS];
-    int32_t n_candidates;
-    uint32_t at[MAX_CANDIDATES];
+    /* The first candidates of squares, and those of squares that the window cuts. */
+    int32_t n_squares, n_candidates;
+    uint32_t squares[MAX_STARTS], at[MAX_CANDIDATES];
+    mvf_match best;
 } hier_block;
 
 /* The starts that a parent and its neighbours give, column by column, the first at `left`. Blocks
@@ -108,41 +109,35 @@ static void list_edge_window(hier_block *b, mvf_vector start)
                     (uint32_t)(y - w->y_min) << 16 | (uint32_t)(x - w->x_min);
 }
 
-/* The windows round the starts, cut to the block's; where two overlap, candidates come twice. */
+/* The windows round the starts; where two overlap, candidates come twice. */
 static void list_candidates(hier_block *b)
 {
     const mvf_window *w = &b->window;
-    b->n_candidates = 0;
+    b->n_squares = b->n_candidates = 0;
     for (int32_t i = 0; i < b->n_starts; i++) {
         mvf_vector v = {(int16_t)(b->starts[i] & 0xffff), (int16_t)(b->starts[i] >> 16)};
-        if (!is_inner(w, v)) {
+        if (is_inner(w, v))
+            b->squares[b->n_squares++] =
+                (uint32_t)(v.y - REACH - w->y_min) << 16 | (uint32_t)(v.x - REACH - w->x_min);
+        else
             list_edge_window(b, v);
-            continue;
-        }
-        uint32_t *at = b->at + b->n_candidates;
-        uint32_t first =
-            (uint32_t)(v.y - REACH - w->y_min) << 16 | (uint32_t)(v.x - REACH - w->x_min);
-        for (uint32_t k = 0; k < SIDE * SIDE; k++)
-            at[k] = first + (k / SIDE << 16) + k % SIDE;
-        b->n_candidates += SIDE * SIDE;
     }
 }
 
-static mvf_match best_of(const hier_block *b, const uint32_t *costs)
+static void consider(hier_block *b, uint32_t at, uint32_t cost)
 {
-    mvf_match best = {0, 0, UINT32_MAX};
-    uint32_t least = UINT32_MAX;
-    for (int32_t i = 0; i < b->n_candidates; i++)
-        least = costs[i] < least ? costs[i] : least;
-    for (int32_t i = 0; i < b->n_candidates; i++) {
-        if (costs[i] != least)
-            continue;
-        int32_t x = b->window.x_min + (int32_t)(b->at[i] & 0xffff);
-        int32_t y = b->window.y_min + (int32_t)(b->at[i] >> 16);
-        if (best.cost != least || mvf_rule_rank_less(x, y, best.x, best.y))
-            best = (mvf_match){(int16_t)x, (int16_t)y, least};
+    int32_t x = b->window.x_min + (int32_t)(at & 0xffff);
+    int32_t y = b->window.y_min + (int32_t)(at >> 16);
+    if (cost < b->best.cost || mvf_rule_rank_less(x, y, b->best.x, b->best.y))
+        b->best = (mvf_match){(int16_t)x, (int16_t)y, cost};
+}
+
+static void consider_square(hier_block *b, uint32_t at, uint32_t lowest, uint32_t where)
+{
+    for (; where; where &= where - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(where);
+        consider(b, at + (i / 4 << 16) + i % 4, lowest);
     }
-    return best;
 }
 
 static void place_block(hier_block *b, const mvf_full_config *c, int32_t col, int32_t row)
@@ -174,18 +169,29 @@ static int is_still(const hier_block *b, const mvf_search_kernels *kernels,
     return cost == 0;
 }
 
-static mvf_match search_block(hier_block *b, const parent_starts *parents,
-                              const mvf_search_kernels *kernels, const mvf_plane *current,
-                              const mvf_plane *reference)
+static void search_block(hier_block *b, const parent_starts *parents,
+                         const mvf_search_kernels *kernels, const mvf_plane *current,
+                         const mvf_plane *reference)
 {
-    uint32_t costs[MAX_CANDIDATES];
+    uint32_t costs[MAX_CANDIDATES], lowest[MAX_STARTS], where[MAX_STARTS];
+    mvf_sad_list_function list = kernels->sad_list[mvf_width_of(b->w)];
+    const uint8_t *from = mvf_plane_at(current, b->x, b->y);
+    const uint8_t *to = mvf_plane_at(reference, b->x + b->window.x_min, b->y + b->window.y_min);
     list_starts(b, parents);
     list_candidates(b);
-    kernels->sad_list[mvf_width_of(b->w)](
-        mvf_plane_at(current, b->x, b->y), current->stride_bytes,
-        mvf_plane_at(reference, b->x + b->window.x_min, b->y + b->window.y_min),
-        reference->stride_bytes, b->w, b->h, b->at, b->n_candidates, costs);
-    return best_of(b, costs);
+    kernels->sad_squares(list, from, current->stride_bytes, to, reference->stride_bytes, b->w, b->h,
+                         b->squares, b->n_squares, lowest, where);
+    b->best = (mvf_match){0, 0, UINT32_MAX};
+    for (int32_t i = 0; i < b->n_squares; i++)
+        if (lowest[i] <= b->best.cost)
+            consider_square(b, b->squares[i], lowest[i], where[i]);
+    if (b->n_candidates == 0)
+        return;
+    list(from, current->stride_bytes, to, reference->stride_bytes, b->w, b->h, b->at,
+         b->n_candidates, costs);
+    for (int32_t i = 0; i < b->n_candidates; i++)
+        if (costs[i] <= b->best.cost)
+            consider(b, b->at[i], costs[i]);
 }
 
 void mvf_hier_search_rows(const mvf_hier *hier, int32_t level, const mvf_search_kernels *kernels,
@@ -204,9 +210,10 @@ void mvf_hier_search_rows(const mvf_hier *hier, int32_t level, const mvf_search_
             move_parents(&parents, col >> c->is_coarse);
             /* Blocks that stand still come together. */
             if (col > 0 && line[col - 1].cost == 0 && is_still(&b, kernels, current, reference))
-                line[col] = (mvf_match){0, 0, 0};
+                b.best = (mvf_match){0, 0, 0};
             else
-                line[col] = search_block(&b, &parents, kernels, current, reference);
+                search_block(&b, &parents, kernels, current, reference);
+            line[col] = b.best;
         }
     }
 }

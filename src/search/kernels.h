@@ -88,6 +88,9 @@ static inline int32_t mvf_tile_first(int32_t cell, int32_t lane)
     return cell == 4 ? lane : lane % 2 * 16 + lane / 2;
 }
 
+/* Candidates a side of a square that method hier tries round a start. */
+#define MVF_SQUARE 3
+
 /* The SADs at n places in the window, `reference` being at its first candidate. */
 typedef void (*mvf_sad_list_function)(const uint8_t *current, ptrdiff_t current_stride_bytes,
                                       const uint8_t *reference, ptrdiff_t reference_stride_bytes,
@@ -105,6 +108,12 @@ typedef struct mvf_search_kernels {
                        ptrdiff_t current_stride_bytes, const uint8_t *reference,
                        ptrdiff_t reference_stride_bytes, int32_t w, int32_t h, const uint32_t *at,
                        int32_t n, uint32_t limit, uint32_t *costs, uint32_t *hits);
+    /* Squares of candidates, the first of each at one of n places: the lowest SAD of each, and the
+     * candidates that have it, bit 4 * y + x. `list` as above. */
+    void (*sad_squares)(mvf_sad_list_function list, const uint8_t *current,
+                        ptrdiff_t current_stride_bytes, const uint8_t *reference,
+                        ptrdiff_t reference_stride_bytes, int32_t w, int32_t h, const uint32_t *at,
+                        int32_t n, uint32_t *lowest, uint32_t *where);
     /* The groups of a window of nx x ny candidates that keep some within the limit, column of
      * groups by column; returns their number. `room`: ny + 16 words to write to. `groups` needs
      * room for 16 more than there are in the window. */
@@ -158,6 +167,12 @@ typedef struct mvf_search_kernels {
     void (*halve_row)(const uint8_t *rows, ptrdiff_t stride_bytes, int32_t n, uint8_t *out);
 } mvf_search_kernels;
 
+/* What a level does with squares that it has nothing better for. */
+void mvf_sad_squares_c(mvf_sad_list_function list, const uint8_t *current,
+                       ptrdiff_t current_stride_bytes, const uint8_t *reference,
+                       ptrdiff_t reference_stride_bytes, int32_t w, int32_t h, const uint32_t *at,
+                       int32_t n, uint32_t *lowest, uint32_t *where);
+
 /* The kernels for samples of 1 or 2 bytes at the level, or at the best that this machine runs. */
 void mvf_search_kernels_init(mvf_search_kernels *kernels, int32_t sample_bytes,
                              mvf_cpu_level level);
@@ -169,7 +184,8 @@ void mvf_search_kernels_init_ssse3(mvf_search_kernels *kernels, int32_t sample_b
 void mvf_search_kernels_init_avx2(mvf_search_kernels *kernels, int32_t sample_bytes);
 void mvf_search_kernels_init_avx512(mvf_search_kernels *kernels, int32_t sample_bytes);
 
-/* The part of it for bounds by means. */
+/* The parts of it for squares, and for bounds by means. */
+void mvf_quads_kernels_init_avx512(mvf_search_kernels *kernels);
 void mvf_means_kernels_init_avx512(mvf_search_kernels *kernels);
 
 #endif

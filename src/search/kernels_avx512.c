@@ -16,11 +16,6 @@ static inline uint32_t reduce_512(__m512i v)
     return reduce_128(_mm_add_epi64(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
 }
 
-static inline const uint8_t *place_of(const uint8_t *reference, ptrdiff_t stride_bytes, uint32_t at)
-{
-    return reference + (ptrdiff_t)(at >> 16) * stride_bytes + (at & 0xffff);
-}
-
 #define ADD_ROW(sum, row) sum = _mm_add_epi64(sum, _mm_sad_epu8(row, load_16(p))), p += stride_bytes
 
 /* The block stays in registers for the whole list. */
@@ -448,6 +443,7 @@ void mvf_search_kernels_init_avx512(mvf_search_kernels *kernels, int32_t sample_
     kernels->sad_list[MVF_WIDTH_64] = sad_list_64_avx512;
     memcpy(kernels->dense, dense, sizeof dense);
     kernels->sad_groups = sad_groups_avx512;
+    mvf_quads_kernels_init_avx512(kernels);
     mvf_means_kernels_init_avx512(kernels);
     kernels->cell_sums = cell_sums_avx512;
     kernels->columns_add = columns_add_avx512;

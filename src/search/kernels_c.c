@@ -119,6 +119,27 @@ static void sad_groups_c(mvf_sad_list_function list, const uint8_t *current,
     }
 }
 
+void mvf_sad_squares_c(mvf_sad_list_function list, const uint8_t *current,
+                       ptrdiff_t current_stride_bytes, const uint8_t *reference,
+                       ptrdiff_t reference_stride_bytes, int32_t w, int32_t h, const uint32_t *at,
+                       int32_t n, uint32_t *lowest, uint32_t *where)
+{
+    enum { N_PLACES = MVF_SQUARE * MVF_SQUARE };
+    uint32_t places[N_PLACES], costs[N_PLACES];
+    for (int32_t k = 0; k < n; k++) {
+        for (uint32_t i = 0; i < N_PLACES; i++)
+            places[i] = at[k] + (i / MVF_SQUARE << 16) + i % MVF_SQUARE;
+        list(current, current_stride_bytes, reference, reference_stride_bytes, w, h, places,
+             N_PLACES, costs);
+        lowest[k] = UINT32_MAX;
+        for (int32_t i = 0; i < N_PLACES; i++)
+            lowest[k] = costs[i] < lowest[k] ? costs[i] : lowest[k];
+        where[k] = 0;
+        for (int32_t i = 0; i < N_PLACES; i++)
+            where[k] |= (uint32_t)(costs[i] == lowest[k]) << (i / MVF_SQUARE * 4 + i % MVF_SQUARE);
+    }
+}
+
 static void sums_merge_c(const uint16_t *top, const uint16_t *bottom, int32_t cell, int32_t shift,
                          int32_t n, uint16_t *out)
 {
@@ -221,6 +242,7 @@ void mvf_search_kernels_init_c(mvf_search_kernels *kernels, int32_t sample_bytes
         kernels->dense[i] = MVF_GROUP;
     }
     kernels->sad_groups = sad_groups_c;
+    kernels->sad_squares = mvf_sad_squares_c;
     kernels->bound_window = bound_window_c;
     kernels->bound_groups = bound_groups_c;
     kernels->has_means = 0;

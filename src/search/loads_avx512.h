@@ -7,12 +7,19 @@
 #define MVF_SEARCH_LOADS_AVX512_H
 
 #include <immintrin.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 static inline __m128i load_16(const uint8_t *p)
 {
     return _mm_loadu_si128((const __m128i *)p);
+}
+
+/* A candidate's, counted from the window's first. */
+static inline const uint8_t *place_of(const uint8_t *reference, ptrdiff_t stride_bytes, uint32_t at)
+{
+    return reference + (ptrdiff_t)(at >> 16) * stride_bytes + (at & 0xffff);
 }
 
 static inline __m512i widen(const uint8_t *p)

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 
 /* How often rows are moved to the front: once in so many rows of blocks. */
-#define STEPS_AHEAD 8
+#define STEPS_AHEAD 3
 
 /* Bounds read three rows of cells below the last that they use. */
 #define UNUSED_ROWS 20
