@@ -146,6 +146,7 @@ src_cli_mvfield_SOURCES = \
 	src/cli/batch.c src/cli/batch.h src/cli/batch_list.c src/cli/merge.c src/cli/shard.c src/cli/shard.h \
 	src/cli/commands.c src/cli/commands.h src/cli/completion.c src/cli/help.c src/cli/help.h \
 	src/cli/hints.c src/cli/hints.h src/cli/extract.c src/cli/info.c src/cli/input.c src/cli/input.h src/cli/main.c src/cli/message.c \
+	src/cli/named_file.c src/cli/named_file.h \
 	src/cli/message.h src/cli/options.c src/cli/options.h src/cli/overlay.c src/cli/progress.c \
 	src/cli/progress.h src/cli/run.c src/cli/run.h
 src_cli_mvfield_SOURCES += src/cli/compare.c src/cli/json.c src/cli/json.h src/cli/stats.c

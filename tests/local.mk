@@ -75,7 +75,7 @@ cli_tests = tests/cli/draw.tap tests/cli/report.tap tests/cli/codec.tap tests/cl
 	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap \
 	tests/cli/source.tap
 # What strangers send.
-cli_tests += tests/cli/damage.tap tests/cli/hostile.tap tests/cli/live.tap tests/cli/load.tap
+cli_tests += tests/cli/damage.tap tests/cli/hostile.tap tests/cli/live.tap tests/cli/load.tap tests/cli/outputs.tap
 cli_tests += tests/cli/batch.tap tests/cli/decoders.tap tests/cli/engines.tap tests/cli/hwaccel.tap tests/cli/shard.tap tests/cli/slurm.tap
 cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/readme.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
 if HAVE_FFMPEG

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/named_file.h"
 #include "cli/run.h"
 
 #define MAX_ROUNDS 5
@@ -399,32 +400,14 @@ static void write_json(FILE *file, const bench_run *run)
     fprintf(file, "]}\n");
 }
 
-static mvf_status fail_file(const char *name)
-{
-    message_print(MVF_LOG_ERROR, "%s: %s", name, strerror(errno));
-    return MVF_ERROR_IO;
-}
-
-/* Under its name only once it is complete. */
 static mvf_status save_json(const bench_run *run, const char *name)
 {
-    size_t size = strlen(name) + 40;
-    char *part = malloc(size);
-    if (!part)
-        return MVF_ERROR_MEMORY;
-    snprintf(part, size, "%s.%ld.part", name, (long)getpid());
-    FILE *file = fopen(part, "wb");
-    mvf_status status = file ? MVF_OK : fail_file(part);
-    if (file) {
-        write_json(file, run);
-        int failed = ferror(file);
-        if (fclose(file) || failed || rename(part, name)) {
-            status = fail_file(name);
-            unlink(part);
-        }
-    }
-    free(part);
-    return status;
+    named_file file;
+    mvf_status status = named_file_open(&file, name, run->options->overwrite);
+    if (status != MVF_OK)
+        return status;
+    write_json(file.file, run);
+    return named_file_close(&file, MVF_OK);
 }
 
 static mvf_status report(const bench_run *run)
@@ -444,10 +427,7 @@ static mvf_status report(const bench_run *run)
 static mvf_status check_output(const cli_options *options)
 {
     const char *name = options->json_output;
-    if (!name || !strcmp(name, "-") || options->overwrite || access(name, F_OK))
-        return MVF_OK;
-    message_print(MVF_LOG_ERROR, "%s: exists already (--overwrite replaces it)", name);
-    return MVF_ERROR_EXISTS;
+    return name && strcmp(name, "-") ? named_file_check(name, options->overwrite) : MVF_OK;
 }
 
 int command_bench(const cli_options *options)

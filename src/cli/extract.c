@@ -83,7 +83,10 @@ static int extract_shard(cli_input *input, const cli_options *options)
 static int extract_file(const cli_options *options)
 {
     cli_input input;
-    mvf_status status = input_open(&input, options, 0);
+    mvf_status status = run_spare_input(options->input, options->output);
+    if (status != MVF_OK)
+        return message_exit_status(status);
+    status = input_open(&input, options, 0);
     int exit_status = status != MVF_OK       ? message_exit_status(status)
                       : options->shard_count ? extract_shard(&input, options)
                                              : extract_part(&input, options, NULL);

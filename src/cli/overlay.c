@@ -117,7 +117,9 @@ mvf_status overlay_open(overlay_run *run, const cli_options *options)
      * the decoder was not asked for vectors. */
     if (!options->overlay.draw && !run->watch)
         run->options.vectors = VECTORS_CODEC;
-    mvf_status status = choose_max_motion(options, &overlay_options.max_motion_px);
+    mvf_status status = run_spare_input(options->input, options->output);
+    if (status == MVF_OK)
+        status = choose_max_motion(options, &overlay_options.max_motion_px);
     if (status == MVF_OK)
         status = run_open_source(&run->source, options, 1);
     if (status == MVF_OK)

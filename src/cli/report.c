@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/named_file.h"
 #include "cli/overlay.h"
 #include "cli/report_page.h"
 #include "cli/scene.h"
@@ -41,7 +42,7 @@ typedef struct report_run {
     uint64_t n_vectors, n_still;
     double length_sum, longest_px, step;
     int failed;
-    char *page, *page_part, *video;
+    char *page, *video;
 } report_run;
 
 static void add_to_rose(report_run *run, const mvf_field *field, uint32_t *rose)
@@ -258,21 +259,22 @@ static void fill_page(FILE *file, const report_run *run, const char *command, FI
 
 static mvf_status write_page(const report_run *run)
 {
+    named_file page;
     char *command = describe_command(run->options);
-    FILE *video = fopen(run->video, "rb");
-    FILE *file = video ? fopen(run->page_part, "wb") : NULL;
+    FILE *video = command ? fopen(run->video, "rb") : NULL;
     mvf_status status = command ? MVF_OK : MVF_ERROR_MEMORY;
-    if (!file)
-        status = fail_file(video ? run->page_part : run->video);
-    else if (command)
-        fill_page(file, run, command, video);
-    if (file && (ferror(file) | fclose(file)) && status == MVF_OK)
-        status = fail_file(run->page_part);
+    if (command && !video)
+        status = fail_file(run->video);
+    if (status == MVF_OK)
+        status = named_file_open(&page, run->page, run->options->overwrite);
+    if (status == MVF_OK) {
+        fill_page(page.file, run, command, video);
+        status = ferror(video) ? fail_file(run->video) : MVF_OK;
+        status = named_file_close(&page, status);
+    }
     if (video)
         fclose(video);
     free(command);
-    if (status == MVF_OK && rename(run->page_part, run->page))
-        status = fail_file(run->page);
     return status;
 }
 
@@ -283,14 +285,10 @@ static mvf_status prepare(report_run *run)
     if (mkdir(folder, 0777) && errno != EEXIST)
         return fail_file(folder);
     run->page = format_text("%s/index.html", folder);
-    run->page_part = format_text("%s/index.html.%ld.part", folder, (long)getpid());
     run->video = format_text("%s/video.%ld.part.mp4", folder, (long)getpid());
-    if (!run->page || !run->page_part || !run->video)
+    if (!run->page || !run->video)
         return MVF_ERROR_MEMORY;
-    if (access(run->page, F_OK) || run->options->overwrite)
-        return MVF_OK;
-    message_print(MVF_LOG_ERROR, "%s: exists already (--overwrite replaces it)", run->page);
-    return MVF_ERROR_EXISTS;
+    return named_file_check(run->page, run->options->overwrite);
 }
 
 static mvf_status draw_video(report_run *run)
@@ -314,10 +312,7 @@ static void close_report(report_run *run)
 {
     if (run->video)
         unlink(run->video);
-    if (run->page_part)
-        unlink(run->page_part);
     free(run->video);
-    free(run->page_part);
     free(run->page);
     free(run->frames);
 }

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/line.h"
 #include "cli/message.h"
@@ -50,6 +52,28 @@ int run_interrupted(void *opaque)
 void run_break_off(int is_over)
 {
     is_broken_off = is_over;
+}
+
+static int find_file(const char *path, int standard_stream, struct stat *found)
+{
+    return (strcmp(path, "-") ? stat(path, found) : fstat(standard_stream, found)) == 0 &&
+           S_ISREG(found->st_mode);
+}
+
+mvf_status run_spare_input(const char *input, const char *output)
+{
+    struct stat in, out;
+    if (!output)
+        return MVF_OK;
+    /* The same name may be that of many files, by a pattern. */
+    int is_same = (strcmp(input, output) == 0 && strcmp(input, "-")) ||
+                  (find_file(input, STDIN_FILENO, &in) && find_file(output, STDOUT_FILENO, &out) &&
+                   in.st_dev == out.st_dev && in.st_ino == out.st_ino);
+    if (!is_same)
+        return MVF_OK;
+    message_print(MVF_LOG_ERROR, "%s: is the input, which it would replace: give another output",
+                  strcmp(output, "-") ? output : "standard output");
+    return MVF_ERROR_EXISTS;
 }
 
 void run_source_options(mvf_source_options *source_options, const cli_options *options)

@@ -25,6 +25,9 @@ int run_interrupted(void *opaque);
 /* Makes runs and reads end as after a signal, or no longer so. */
 void run_break_off(int is_over);
 
+/* MVF_ERROR_EXISTS, after saying so, where the output (NULL: none) would take the input's place. */
+mvf_status run_spare_input(const char *input, const char *output);
+
 /* How the options have a video decoded. */
 void run_source_options(mvf_source_options *source_options, const cli_options *options);
 

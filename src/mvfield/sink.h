@@ -78,7 +78,8 @@ typedef struct mvf_sink_options {
     size_t struct_size;
     /* A format's name, or NULL (the default): by the path's extension. */
     const char *format;
-    /* Whether an existing file may be replaced. Default 0. */
+    /* Whether an existing file may be replaced, or one that is there when this one is complete.
+     * Default 0. Symbolic links are followed; a device or a pipe is written in place. */
     int32_t overwrite;
     /* Gets the messages. Default none. */
     mvf_logger logger;

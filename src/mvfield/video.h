@@ -312,7 +312,8 @@ typedef enum mvf_ground {
 typedef struct mvf_overlay_options {
     /* Set by mvf_overlay_options_init(). */
     size_t struct_size;
-    /* Whether an existing file may be replaced. Default 0. */
+    /* Whether an existing file may be replaced, or one that is there when this one is complete.
+     * Default 0. Symbolic links are followed; a device or a pipe is written in place. */
     int32_t overwrite;
     /* Encoder threads; 0 (the default): as many as the encoder wants. */
     int32_t threads;

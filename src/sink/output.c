@@ -6,12 +6,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/part_file.h"
 
 mvf_status mvf_output_fail(const mvf_output *output)
 {
@@ -19,24 +17,24 @@ mvf_status mvf_output_fail(const mvf_output *output)
                     strcmp(output->path, "-") ? output->path : "standard output", strerror(errno));
 }
 
+static mvf_status fail_existing(const mvf_output *output, const char *when)
+{
+    return mvf_fail(output->logger, MVF_ERROR_EXISTS, "%s: exists %s (overwrite replaces it)",
+                    output->path, when);
+}
+
 static mvf_status open_named(mvf_output *output, int overwrite)
 {
-    struct stat existing;
-    int file;
     if (!*output->path)
         return mvf_fail(output->logger, MVF_ERROR_ARGUMENT, "the output has no name");
-    int exists = stat(output->path, &existing) == 0;
-    if (exists && S_ISDIR(existing.st_mode))
-        return mvf_fail(output->logger, MVF_ERROR_IO, "%s: is a directory", output->path);
-    if (exists && S_ISREG(existing.st_mode) && !overwrite)
-        return mvf_fail(output->logger, MVF_ERROR_EXISTS,
-                        "%s: exists already (overwrite replaces it)", output->path);
-    /* A device or a pipe cannot be renamed over: it is written in place. */
-    if (exists && !S_ISREG(existing.st_mode))
-        output->file = fopen(output->path, "wbe");
-    else if ((file = mvf_part_file_create(output->path, &output->part_path)) >= 0 &&
-             !(output->file = fdopen(file, "w+b")))
+    int file = mvf_part_file_open(&output->part, output->path, overwrite);
+    if (file < 0 && errno == EEXIST)
+        return fail_existing(output, "already");
+    if (file >= 0 && !(output->file = fdopen(file, output->part.part_path ? "w+b" : "wb"))) {
+        int error = errno;
         close(file);
+        errno = error;
+    }
     if (!output->file)
         return mvf_fail(output->logger, MVF_ERROR_IO, "%s: cannot be written: %s", output->path,
                         strerror(errno));
@@ -45,7 +43,7 @@ static mvf_status open_named(mvf_output *output, int overwrite)
 
 static mvf_status make_seekable(mvf_output *output)
 {
-    if (output->part_path)
+    if (output->part.part_path)
         return MVF_OK;
     output->target = output->file;
     output->file = mvf_output_scratch(NULL);
@@ -82,7 +80,7 @@ mvf_status mvf_output_seek(mvf_output *output, int64_t offset)
 
 mvf_status mvf_output_flush(mvf_output *output)
 {
-    if (output->part_path || output->target)
+    if (output->part.part_path || output->target)
         return MVF_OK;
     return fflush(output->file) ? mvf_output_fail(output) : MVF_OK;
 }
@@ -114,12 +112,12 @@ static mvf_status complete(mvf_output *output)
     output->file = NULL;
     if (file == stdout ? fflush(file) : fclose(file))
         return mvf_output_fail(output);
-    if (output->part_path && rename(output->part_path, output->path))
-        return mvf_fail(output->logger, MVF_ERROR_IO, "%s: cannot be given its name: %s",
-                        output->path, strerror(errno));
-    free(output->part_path);
-    output->part_path = NULL;
-    return MVF_OK;
+    if (mvf_part_file_commit(&output->part) == 0)
+        return MVF_OK;
+    if (errno == EEXIST)
+        return fail_existing(output, "by now");
+    return mvf_fail(output->logger, MVF_ERROR_IO, "%s: cannot be given its name: %s", output->path,
+                    strerror(errno));
 }
 
 mvf_status mvf_output_close(mvf_output *output)
@@ -135,20 +133,19 @@ void mvf_output_discard(mvf_output *output)
         fclose(output->file);
     if (output->target && output->target != stdout)
         fclose(output->target);
-    if (output->part_path)
-        unlink(output->part_path);
-    free(output->part_path);
+    mvf_part_file_discard(&output->part);
     free(output->path);
     *output = (mvf_output){.logger = NULL};
 }
 
 FILE *mvf_output_scratch(const char *path)
 {
-    const char *folder = getenv("TMPDIR");
+    const char *temporary = getenv("TMPDIR"), *slash = path ? strrchr(path, '/') : NULL;
     char name[4096];
-    int n = path && strcmp(path, "-") && strlen(path) < sizeof name - 32
-                ? snprintf(name, sizeof name, "%s.XXXXXX", path)
-                : snprintf(name, sizeof name, "%s/mvfield.XXXXXX", folder ? folder : "/tmp");
+    int n = !path || !strcmp(path, "-")
+                ? snprintf(name, sizeof name, "%s/mvfield.XXXXXX", temporary ? temporary : "/tmp")
+                : snprintf(name, sizeof name, "%.*smvfield.XXXXXX",
+                           slash ? (int)(slash + 1 - path) : 0, path);
     if (n < 0 || (size_t)n >= sizeof name)
         return errno = ENAMETOOLONG, NULL;
     int file = mkostemp(name, O_CLOEXEC);

@@ -11,12 +11,12 @@
 
 #include <mvfield/status.h>
 
+#include "base/part_file.h"
+
 typedef struct mvf_output {
     const mvf_logger *logger;
     char *path;
-    /* Where the file is until it is complete; NULL for what cannot be renamed: standard output,
-     * devices and pipes. */
-    char *part_path;
+    mvf_part_file part;
     FILE *file;
     /* What `file` is copied to at the end, where that cannot seek and the format has to. */
     FILE *target;

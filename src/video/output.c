@@ -4,13 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/memory.h"
-#include "base/part_file.h"
 
 #define BUFFER_BYTES (1 << 18)
 
@@ -40,7 +36,7 @@ static int64_t seek_bytes(void *opaque, int64_t offset, int whence)
     if (whence & AVSEEK_SIZE)
         return fstat(output->fd, &status) ? AVERROR(errno) : (int64_t)status.st_size;
     off_t position = lseek(output->fd, (off_t)offset, whence & ~AVSEEK_FORCE);
-    if (position < 0 && output->part_path)
+    if (position < 0 && output->part.part_path)
         output->seek_error = AVERROR(errno);
     return position < 0 ? AVERROR(errno) : (int64_t)position;
 }
@@ -72,22 +68,18 @@ static mvf_status open_stdout(mvf_media_output *output, int *error)
 mvf_status mvf_media_output_open(mvf_media_output *output, const char *path, int overwrite,
                                  int *error)
 {
-    struct stat existing;
     *output = (mvf_media_output){.fd = -1};
     *error = 0;
     if (!strcmp(path, "-"))
         return open_stdout(output, error);
-    if (stat(path, &existing) == 0) {
-        *error = S_ISDIR(existing.st_mode) ? AVERROR(EISDIR) : 0;
-        if (*error || !overwrite)
-            return *error ? MVF_ERROR_IO : MVF_ERROR_EXISTS;
-    }
-    output->path = mvf_strdup(path);
-    if (output->path)
-        output->fd = mvf_part_file_create(output->path, &output->part_path);
-    *error = output->fd < 0 ? AVERROR(output->path ? errno : ENOMEM) : 0;
+    output->fd = mvf_part_file_open(&output->part, path, overwrite);
+    *error = output->fd < 0 ? AVERROR(errno) : 0;
+    if (*error == AVERROR(EEXIST))
+        return MVF_ERROR_EXISTS;
     if (!*error)
         *error = create_io(output);
+    if (output->io && !output->part.part_path)
+        output->io->seekable = 0;
     if (!*error)
         return MVF_OK;
     mvf_media_output_discard(output);
@@ -96,7 +88,7 @@ mvf_status mvf_media_output_open(mvf_media_output *output, const char *path, int
 
 int mvf_media_output_restart(mvf_media_output *output)
 {
-    if (!output->part_path)
+    if (!output->part.part_path)
         return AVERROR(ESPIPE);
     if (avio_seek(output->io, 0, SEEK_SET) < 0 || ftruncate(output->fd, 0))
         return AVERROR(EIO);
@@ -122,23 +114,14 @@ int mvf_media_output_commit(mvf_media_output *output)
 {
     int error = close_file(output);
     error = error ? error : output->seek_error;
-    if (!output->part_path)
-        return error;
-    if (!error && rename(output->part_path, output->path))
+    if (!error && mvf_part_file_commit(&output->part))
         error = AVERROR(errno);
-    if (!error) {
-        free(output->part_path);
-        output->part_path = NULL;
-    }
     return error;
 }
 
 void mvf_media_output_discard(mvf_media_output *output)
 {
     close_file(output);
-    if (output->part_path)
-        unlink(output->part_path);
-    free(output->part_path);
-    free(output->path);
+    mvf_part_file_discard(&output->part);
     *output = (mvf_media_output){.fd = -1};
 }

@@ -74,15 +74,27 @@ static mvf_status fail_av(const mvf_overlay *overlay, int error, const char *wha
                     av_err2str(error));
 }
 
-static mvf_status open_output(mvf_overlay *overlay, const char *path)
+static mvf_status fail_existing(const mvf_overlay *overlay, const char *path, const char *when)
+{
+    return mvf_fail(&overlay->logger, MVF_ERROR_EXISTS, "%s: exists %s (overwrite replaces it)",
+                    path, when);
+}
+
+static mvf_status open_output(mvf_overlay *overlay, mvf_media_output *output, const char *path)
 {
     int error;
-    mvf_status status =
-        mvf_media_output_open(&overlay->output, path, overlay->options.overwrite, &error);
+    mvf_status status = mvf_media_output_open(output, path, overlay->options.overwrite, &error);
     if (status == MVF_ERROR_EXISTS)
-        return mvf_fail(&overlay->logger, status, "%s: exists already (overwrite replaces it)",
-                        path);
+        return fail_existing(overlay, path, "already");
     return status == MVF_OK ? status : fail_av(overlay, error, "cannot be written");
+}
+
+static mvf_status commit_output(mvf_overlay *overlay, mvf_media_output *output, const char *path)
+{
+    int error = mvf_media_output_commit(output);
+    if (error == AVERROR(EEXIST))
+        return fail_existing(overlay, path, "by now");
+    return error < 0 ? fail_av(overlay, error, "writing failed") : MVF_OK;
 }
 
 static mvf_status check_options(const mvf_overlay *overlay)
@@ -134,7 +146,7 @@ static mvf_status prepare(mvf_overlay *overlay, const char *path)
         return mvf_fail(&overlay->logger, MVF_ERROR_ARGUMENT,
                         "%s: no video format goes with this name; those of overlays are %s",
                         overlay->name, mvf_container_extensions());
-    return overlay->container->muxer ? open_output(overlay, path) : MVF_OK;
+    return overlay->container->muxer ? open_output(overlay, &overlay->output, path) : MVF_OK;
 }
 
 static void take_options(mvf_overlay *overlay, const mvf_overlay_options *options)
@@ -529,27 +541,21 @@ static const delayed_frame *find_delayed(const mvf_overlay *overlay, int64_t enc
 static mvf_status write_image(mvf_overlay *overlay, int64_t index)
 {
     mvf_media_output output;
-    int error;
     if (overlay->options.single_image && overlay->n_images)
         return MVF_OK;
     char *path = overlay->options.single_image ? mvf_strdup(overlay->path)
                                                : mvf_image_name(overlay->path, index);
     if (!path)
         return MVF_ERROR_MEMORY;
-    mvf_status status = mvf_media_output_open(&output, path, overlay->options.overwrite, &error);
-    if (status == MVF_ERROR_EXISTS)
-        mvf_log(&overlay->logger, MVF_LOG_ERROR, "%s: exists already (overwrite replaces it)",
-                path);
-    else if (status != MVF_OK)
-        fail_av(overlay, error, "cannot be written");
+    mvf_status status = open_output(overlay, &output, path);
+    if (status == MVF_OK) {
+        avio_write(output.io, overlay->packet->data, overlay->packet->size);
+        status = commit_output(overlay, &output, path);
+        mvf_media_output_discard(&output);
+        overlay->n_images++;
+    }
     free(path);
-    if (status != MVF_OK)
-        return status;
-    avio_write(output.io, overlay->packet->data, overlay->packet->size);
-    error = mvf_media_output_commit(&output);
-    mvf_media_output_discard(&output);
-    overlay->n_images++;
-    return error < 0 ? fail_av(overlay, error, "writing failed") : MVF_OK;
+    return status;
 }
 
 static mvf_status write_video(mvf_overlay *overlay)
@@ -716,9 +722,8 @@ static mvf_status finish(mvf_overlay *overlay)
         return MVF_OK;
     MVF_TRY(copy_others(overlay, 1));
     error = av_write_trailer(overlay->format);
-    if (error >= 0)
-        error = mvf_media_output_commit(&overlay->output);
-    return error < 0 ? fail_av(overlay, error, "writing failed") : MVF_OK;
+    return error < 0 ? fail_av(overlay, error, "writing failed")
+                     : commit_output(overlay, &overlay->output, overlay->path);
 }
 
 mvf_status mvf_overlay_close(mvf_overlay **overlay)

@@ -6,13 +6,14 @@
 #ifndef MVF_VIDEO_WRITE_H
 #define MVF_VIDEO_WRITE_H
 
+#include "base/part_file.h"
 #include "overlay/drawing.h"
 #include "video/internal.h"
 
 /* output.c: a file that is written beside its final name and renamed when it is complete. */
 
 typedef struct mvf_media_output {
-    char *path, *part_path;
+    mvf_part_file part;
     int fd;
     AVIOContext *io;
     /* An AVERROR code once a file could not be sought in, which muxers do not look at; else 0. */
@@ -25,7 +26,7 @@ mvf_status mvf_media_output_open(mvf_media_output *output, const char *path, int
                                  int *error);
 /* Empties the file, which stays open. */
 int mvf_media_output_restart(mvf_media_output *output);
-/* Closes and renames; 0 or an AVERROR code. */
+/* Closes and renames; 0 or an AVERROR code, of EEXIST where there is such a file by now. */
 int mvf_media_output_commit(mvf_media_output *output);
 /* Closes and removes, unless it was committed. */
 void mvf_media_output_discard(mvf_media_output *output);

@@ -153,6 +153,13 @@ FAULT_EXPORT int rename(const char *from, const char *to)
     return fails("rename", CALLER, EIO) ? -1 : real(from, to);
 }
 
+/* As on a file system that has no links. */
+FAULT_EXPORT int link(const char *from, const char *to)
+{
+    REAL(link);
+    return fails("link", CALLER, EPERM) ? -1 : real(from, to);
+}
+
 FAULT_EXPORT int mkdir(const char *path, mode_t mode)
 {
     REAL(mkdir);
