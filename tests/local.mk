@@ -72,7 +72,7 @@ EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.s
 # The command.
 cli_tests = tests/cli/draw.tap tests/cli/report.tap tests/cli/codec.tap tests/cli/encoder.tap tests/cli/formats.tap \
 	tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
-	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap \
+	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap tests/cli/signals.tap \
 	tests/cli/source.tap
 # What strangers send.
 cli_tests += tests/cli/damage.tap tests/cli/hostile.tap tests/cli/live.tap tests/cli/load.tap tests/cli/outputs.tap
@@ -83,7 +83,7 @@ TESTS += $(cli_tests)
 # After all others: libtool moves the libraries away while it links them anew for their place.
 tests/cli/install.log: $(filter-out tests/cli/install.log,$(TEST_LOGS))
 endif
-EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/browser.py tests/cli/cover_first.py tests/cli/formats.py tests/cli/hostile.py tests/damage.py \
+EXTRA_DIST += $(cli_tests) tests/cli/clips.sh tests/cli/codec.py tests/cli/browser.py tests/cli/cover_first.py tests/cli/formats.py tests/cli/hostile.py tests/damage.py tests/signals.py \
 	tests/cli/complete.py tests/cli/measure.py tests/cli/python.py
 
 if HAVE_AVFILTER

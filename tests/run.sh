@@ -90,7 +90,7 @@ step "autoreconf"
 one autoreconf autoreconf -fi || true
 # One build is enough for these.
 with_gcc="faults faults_cuda slurm"
-with_sanitizers="damage hostile"
+with_sanitizers="damage hostile signals"
 [ $quick = yes ] || export MVF_ELSEWHERE="$with_sanitizers"
 suite gcc --enable-werror CC=gcc
 if [ $quick = no ]; then

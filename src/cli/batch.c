@@ -176,12 +176,14 @@ static void reap(crew *c, batch *b)
                 end_file(c, b, &b->files[i], status);
 }
 
-static void interrupt(crew *c, const batch *b)
+/* The processes may have had the signal too, as from a terminal or a service manager: a second one
+ * of its kind would end them at once. */
+static void interrupt(crew *c, const batch *b, int signal_number)
 {
     c->is_interrupted = 1;
     for (size_t i = 0; i < b->n; i++)
         if (b->files[i].state == BATCH_RUNNING)
-            kill(b->files[i].process, SIGTERM);
+            kill(b->files[i].process, signal_number == SIGINT ? SIGTERM : SIGINT);
 }
 
 static size_t count_running(const crew *c)
@@ -223,7 +225,7 @@ static mvf_status run_files(crew *c, batch *b)
         if (signal_number == SIGCHLD)
             reap(c, b);
         else if (signal_number > 0)
-            interrupt(c, b);
+            interrupt(c, b, signal_number);
     }
     free(queue);
     return status;
