@@ -32,6 +32,14 @@ static __device__ __forceinline__ int thread_index()
     return index;
 }
 
+/* The value, of which the compiler knows nothing before: so what follows from it is not computed
+ * ahead and kept. */
+static __device__ __forceinline__ int known_here(int value)
+{
+    asm volatile("" : "+r"(value));
+    return value;
+}
+
 /* Loads from shared memory that stay where they are written, ahead of their use. */
 static __device__ __forceinline__ uint32_t load_word(const void *shared)
 {

@@ -26,7 +26,7 @@
 #define MVF_EXHAUST_THREADS 256
 #define MVF_RATE_THREADS 256
 /* At most. */
-#define MVF_PARTITION_THREADS 320
+#define MVF_PARTITION_THREADS 256
 #define MVF_REFINE_THREADS 256
 #define MVF_PYRAMID_THREADS 128
 #define MVF_HIER_TOP_THREADS 256
@@ -39,6 +39,15 @@
 /* Bytes that one thread copies, of which the origins of their windows are multiples. */
 #define MVF_HIER_COPY_BYTES 16
 #define MVF_BLOCK_SEARCH_THREADS 256
+
+/* Candidates of a strip of the kernels for squares, by sample size, and how far apart the rows of
+ * their window are, in words: strip times pitch is 1 modulo 32 banks, and so is each range that is
+ * a multiple of 16 px in candidates, so that a row of strips goes on in the banks after those where
+ * the one before it ends. */
+#define MVF_PARTITION_STRIP_8 17
+#define MVF_PARTITION_PITCH_8 145
+#define MVF_PARTITION_STRIP_16 11
+#define MVF_PARTITION_PITCH_16 131
 
 /* Sums that one thread of the rate kernel keeps, each of its own. */
 #define MVF_RATE_CHAINS 16
@@ -148,30 +157,30 @@ static_assert(offsetof(mvf_refine_params, pairs) == 88, "same layout in C and CU
 static_assert(sizeof(mvf_refine_params) == 88 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 
 /*
- * A search over square partitions. The window of a 16 x 16 is searched in panels of candidates,
- * panel_rows a multiple of four; it lies in shared memory once for each sample of a word, each copy
- * of window_rows rows of window_pitch words taking copy_words.
+ * A search over square partitions. The window of a unit is searched in panels of panel_cols x
+ * panel_rows candidates; it lies in shared memory as window_rows rows of words, one from each
+ * sample on.
  */
 typedef struct mvf_partition_params {
     int64_t stride_bytes;
     /* Its table lies on the device. */
     mvf_rate rate;
     int32_t width, height;
-    /* The largest square, and how many there are across. */
-    int32_t block, cols;
+    /* What one thread block searches, 64 x 64, or with a rate the largest square, and how many
+     * there are across. */
+    int32_t unit, cols;
     int32_t range_x, range_y;
     int32_t inside;
-    int32_t panel_cols, panel_rows;
-    int32_t window_pitch, window_rows, copy_words;
+    int32_t panel_cols, panel_rows, window_rows;
     /* Of the squares of 64, 32, 16 and 8: the first match (-1: not asked for), and how many there
      * are across the frame. */
     int32_t first_match[4], level_cols[4];
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_partition_params;
 
-static_assert(offsetof(mvf_partition_params, first_match) == 72, "same layout in C and CUDA");
-static_assert(offsetof(mvf_partition_params, pairs) == 104, "same layout in C and CUDA");
-static_assert(sizeof(mvf_partition_params) == 104 + 48 * MVF_CUDA_BATCH,
+static_assert(offsetof(mvf_partition_params, first_match) == 64, "same layout in C and CUDA");
+static_assert(offsetof(mvf_partition_params, pairs) == 96, "same layout in C and CUDA");
+static_assert(sizeof(mvf_partition_params) == 96 + 48 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
 
 /*

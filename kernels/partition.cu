@@ -1,11 +1,12 @@
 // Exact full search over square partitions, 8 x 8 to 64 x 64, from one pass: one thread block for
-// each largest square.
+// each unit, which is 64 x 64, or the largest square where each has a predictor of its own.
 //
-// The square is taken in blocks of 16 x 16. Their windows lie in shared memory once for each sample
-// offset in a word, so that no load needs a shift. A thread takes strips of four candidates below
-// one another: a row of reference words, loaded once, serves all four, and the last four rows of
-// the block stay in registers. It keeps the best of the four 8 x 8 and of the 16 x 16; sums of 16 x
-// 16 add up in shared memory, candidate by candidate, to those of 32 x 32 and 64 x 64.
+// The reference under the unit lies in shared memory once, as the word from each sample on, so that
+// no load needs a shift. A lane takes a strip of candidates below one another, and a warp takes its
+// 32 strips over all 8 x 8 of the unit, larger squares closed one by one: a row of reference words,
+// loaded once, serves all candidates of the strip, and the sums of 16, 32 and 64 add up in the
+// lane's registers. So warps meet at no barrier between the window's arrival and the end. What is
+// left of the strips after full warps goes to one more, in short strips.
 //
 // SPDX-License-Identifier: BSD-2-Clause
 #include "guides.h"
@@ -15,280 +16,296 @@
 #include "sad.h"
 #include "search/metric_rule.h"
 
-#define BLOCK 16
-#define STRIP 4
-// Above every J, and what sums of no candidate start from.
-#define NO_J 0x7fffffffu
-#define NOT_HERE 0x80000000u
+// Above every J.
+#define NO_J 0xffffffffu
 // Nodes of 64 x 64: 1 + 4 + 16 + 64.
 #define N_NODES 85
+// Candidates of a short strip.
+#define SHORT_STRIP 3
+
+template <typename Sample> struct layout {
+    static const int32_t per_word = 4 / (int32_t)sizeof(Sample);
+    // Of the window, and of a row of an 8 x 8, in words.
+    static const int32_t pitch =
+        sizeof(Sample) == 1 ? MVF_PARTITION_PITCH_8 : MVF_PARTITION_PITCH_16;
+    static const int32_t row_words = 8 / per_word;
+    // Of the unit's rows, in words.
+    static const int32_t current_pitch = 64 / per_word;
+    static const int32_t strip =
+        sizeof(Sample) == 1 ? MVF_PARTITION_STRIP_8 : MVF_PARTITION_STRIP_16;
+    static const int32_t short_strips = (strip + SHORT_STRIP - 1) / SHORT_STRIP;
+};
 
 struct partition_shared {
     // J above, rank below.
     unsigned long long best[N_NODES];
 };
 
-struct partition_best {
-    uint32_t j, key;
-};
-
 // What a thread block works on.
 struct partition_unit {
     int32_t x, y;
-    // The candidates at hand.
-    int32_t first_x, first_y, n_cols, n_rows;
+    // The first candidate at hand.
+    int32_t first_x, first_y;
+    // Whether some candidates at hand do not count, or have a rate.
+    bool is_special;
     // Shared memory, in words.
-    uint32_t *current, *window, *sums_32, *sums_64, *bits_x, *bits_y;
+    uint32_t *current, *window, *bits_x, *bits_y;
 };
 
-template <typename Sample> struct layout {
-    static const int32_t per_word = 4 / (int32_t)sizeof(Sample);
-    static const int32_t row_words = BLOCK / per_word;
+// A lane's strip: its first candidate, and the reference under the unit's corner there.
+struct partition_strip {
+    int32_t dx, dy;
+    bool exists;
+    const uint32_t *reference;
 };
 
-// The reference under the candidates at hand, the word at each sample offset made from three
-// aligned ones. What would lie beyond the border does not matter.
+// A square, and its place among the nodes: 64, then those of 32, 16 and 8 in raster order.
+struct partition_square {
+    int32_t x, y, size, node;
+};
+
+// The word from each sample on. What would lie beyond the border does not matter. A warp a row.
 template <typename Sample>
 static __device__ void load_window(const mvf_partition_params &p, const partition_unit &u,
-                                   uint64_t plane, int32_t x, int32_t y)
+                                   uint64_t plane)
 {
-    const int32_t per_word = layout<Sample>::per_word;
-    int32_t pitch = p.window_pitch, end_x = p.width + p.range_x + BLOCK;
-    int32_t row = threadIdx.x / pitch, word = threadIdx.x % pitch;
-    int32_t step_rows = blockDim.x / pitch, step_words = blockDim.x % pitch;
-    while (row < p.window_rows) {
-        int32_t from_y = min(y + u.first_y + row, p.height + p.range_y);
-        int32_t from_x = min(x + u.first_x + word * per_word, end_x);
-        const uint8_t *from = (const uint8_t *)plane + from_y * p.stride_bytes +
-                              (int64_t)from_x * (int64_t)sizeof(Sample);
-        const uint32_t *aligned = (const uint32_t *)((uintptr_t)from & ~(uintptr_t)3);
-        uint32_t shift = (uint32_t)((uintptr_t)from & 3) * 8, middle = aligned[1];
-        uint32_t first = __funnelshift_r(aligned[0], middle, shift);
-        uint32_t second = __funnelshift_r(middle, aligned[2], shift);
-#pragma unroll
-        for (int32_t copy = 0; copy < per_word; copy++)
-            u.window[copy * p.copy_words + row * pitch + word] =
-                __funnelshift_r(first, second, copy * 8 * (uint32_t)sizeof(Sample));
-        row += step_rows;
-        word += step_words;
-        if (word >= pitch) {
-            word -= pitch;
-            row++;
+    int32_t n_words = p.panel_cols + p.unit - 1, last_x = p.width + p.range_x;
+    for (int32_t row = threadIdx.x / 32; row < p.window_rows; row += blockDim.x / 32) {
+        int32_t from_y = min(u.y + u.first_y + row, p.height + p.range_y);
+        const uint8_t *from = (const uint8_t *)plane + from_y * p.stride_bytes;
+        uint32_t *to = u.window + row * layout<Sample>::pitch;
+#pragma unroll 4
+        for (int32_t word = threadIdx.x % 32; word < n_words; word += 32) {
+            int32_t from_x = min(u.x + u.first_x + word, last_x);
+            to[word] = load_unaligned(from + (int64_t)from_x * (int64_t)sizeof(Sample));
         }
     }
 }
 
-// The SADs of the four 8 x 8 of the block, for each candidate of a strip.
-template <typename Sample, bool Masked>
-static __device__ void add_strip(uint32_t (&sums)[STRIP][4], const uint32_t *current,
-                                 const uint32_t *reference, int32_t pitch, int32_t visible_bytes,
-                                 int32_t visible_rows)
+// The SADs of an 8 x 8 for each candidate of a strip.
+template <typename Sample, int32_t Strip>
+static __device__ __forceinline__ void take_sads(uint32_t (&sums)[Strip], const uint32_t *current,
+                                                 const uint32_t *reference)
 {
-    const int32_t row_words = layout<Sample>::row_words;
-    uint32_t rows[STRIP][row_words];
+    const int32_t row_words = layout<Sample>::row_words, per_word = layout<Sample>::per_word;
+    uint32_t now[8][row_words];
 #pragma unroll
-    for (int32_t r = 0; r < BLOCK + STRIP - 1; r++) {
+    for (int32_t r = 0; r < 8; r++)
+        load_words(now[r], current + r * layout<Sample>::current_pitch);
+#pragma unroll
+    for (int32_t r = 0; r < Strip + 7; r++) {
         uint32_t then[row_words];
 #pragma unroll
-        for (int32_t i = 0; i < row_words; i++) {
-            then[i] = reference[r * pitch + i];
-            if (Masked)
-                then[i] &= visible_mask(i, visible_bytes);
-        }
-        if (r < BLOCK) {
+        for (int32_t i = 0; i < row_words; i++)
+            then[i] = reference[r * layout<Sample>::pitch + i * per_word];
 #pragma unroll
-            for (int32_t i = 0; i < row_words; i += 4) {
-                uint4 now = *(const uint4 *)&current[r * row_words + i];
-                rows[r % STRIP][i] = now.x, rows[r % STRIP][i + 1] = now.y;
-                rows[r % STRIP][i + 2] = now.z, rows[r % STRIP][i + 3] = now.w;
-            }
-        }
+        for (int32_t i = 0; i < row_words; i++)
 #pragma unroll
-        for (int32_t s = 0; s < STRIP; s++) {
-            const int32_t row = r - s;
-            if (row < 0 || row >= BLOCK || (Masked && row >= visible_rows))
-                continue;
-#pragma unroll
-            for (int32_t i = 0; i < row_words; i++)
-                sums[s][row / 8 * 2 + i * 2 / row_words] =
-                    sad_word<Sample>(rows[(row + BLOCK) % STRIP][i], then[i],
-                                     sums[s][row / 8 * 2 + i * 2 / row_words]);
-        }
+            for (int32_t c = 0; c < Strip; c++)
+                if (r - c >= 0 && r - c < 8)
+                    sums[c] = sad_word<Sample>(now[r - c][i], then[i], sums[c]);
     }
 }
 
-// Whether the block of size x size at (x, y) may move by the vector.
-static __device__ bool may_move(const mvf_partition_params &p, int32_t x, int32_t y, int32_t size,
-                                int32_t dx, int32_t dy)
+// The same on the visible samples only. Loops stay loops: such squares are few.
+template <typename Sample, int32_t Strip>
+static __device__ __forceinline__ void
+take_visible_sads(uint32_t (&sums)[Strip], const uint32_t *current, const uint32_t *reference,
+                  int32_t visible_bytes, int32_t visible_rows)
 {
-    if (!p.inside)
-        return true;
-    mvf_window w = mvf_rule_window(x, y, mvf_rule_visible(x, size, p.width),
-                                   mvf_rule_visible(y, size, p.height), p.width, p.height,
-                                   p.range_x, p.range_y, 1);
-    return dx >= w.x_min && dx <= w.x_max && dy >= w.y_min && dy <= w.y_max;
+    const int32_t pitch = layout<Sample>::pitch;
+#pragma unroll 1
+    for (int32_t r = 0; r < visible_rows; r++)
+#pragma unroll 1
+        for (int32_t i = 0; 4 * i < visible_bytes; i++) {
+            uint32_t mask = visible_mask(i, visible_bytes),
+                     now = current[r * layout<Sample>::current_pitch + i];
+            const uint32_t *then = reference + r * pitch + i * layout<Sample>::per_word;
+#pragma unroll
+            for (int32_t c = 0; c < Strip; c++)
+                sums[c] = sad_word<Sample>(now, then[c * pitch] & mask, sums[c]);
+        }
 }
 
-// Compares the J of a strip's candidates, the first of which is (dx, dy), with the best so far.
-static __device__ void keep_best(const mvf_partition_params &p, partition_best &best,
-                                 const uint32_t (&j)[STRIP], int32_t x, int32_t y, int32_t size,
-                                 int32_t dx, int32_t dy)
+// Each J of a strip, of its SADs: NO_J where the candidate does not count for the square.
+template <int32_t Strip>
+static __device__ __forceinline__ void
+rate_strip(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+           const partition_square &square, uint32_t (&sums)[Strip])
 {
-    if (min(min(j[0], j[1]), min(j[2], j[3])) > best.j)
+    mvf_window w =
+        mvf_rule_window(square.x, square.y, mvf_rule_visible(square.x, square.size, p.width),
+                        mvf_rule_visible(square.y, square.size, p.height), p.width, p.height,
+                        p.range_x, p.range_y, p.inside);
+    int32_t dx = known_here(strip.dx), dy = known_here(strip.dy);
+    bool column = dx >= w.x_min && dx <= w.x_max;
+    int32_t first = w.y_min - dy, last = column ? w.y_max - dy : -1;
+    uint32_t bits_x = u.bits_x[dx + p.range_x];
+    const uint32_t *bits_y = u.bits_y + dy + p.range_y;
+#pragma unroll
+    for (int32_t c = 0; c < Strip; c++) {
+        sums[c] += (uint32_t)((uint64_t)p.rate.lambda_q4 * (bits_x + bits_y[c]) >> 4);
+        if (c < first || c > last)
+            sums[c] = NO_J;
+    }
+}
+
+// Which of the candidates of a column, the first of which is at dy, comes first by rank.
+static __device__ int32_t nearest_place(uint32_t places, int32_t dy)
+{
+    uint32_t above = places & ((1u << min(max(1 - dy, 0), 31)) - 1), below = places ^ above;
+    int32_t up = 31 - __clz((int32_t)above), down = __ffs((int32_t)below) - 1;
+    return !below || (above && -(dy + up) <= dy + down) ? up : down;
+}
+
+// The warp's best candidate of a square to the square's best, if it may be as good. Overwrites the
+// SADs.
+template <int32_t Strip>
+static __device__ __forceinline__ void
+keep_best(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+          partition_shared &shared, const partition_square &square, uint32_t (&sums)[Strip])
+{
+    uint32_t least = NO_J;
+    if (u.is_special)
+        rate_strip(p, u, strip, square, sums);
+#pragma unroll
+    for (int32_t c = 0; c < Strip; c++)
+        least = min(least, sums[c]);
+    if (!strip.exists)
+        least = NO_J;
+    const volatile unsigned long long *best = &shared.best[square.node];
+    if (!__any_sync(ALL_LANES, least <= (uint32_t)(*best >> 32)))
         return;
+    uint32_t places = 0;
 #pragma unroll
-    for (int32_t s = 0; s < STRIP; s++) {
-        if (j[s] > best.j || !may_move(p, x, y, size, dx, dy + s))
-            continue;
-        uint32_t key = rank_key(dx, dy + s);
-        if (j[s] < best.j || key < best.key)
-            best = {j[s], key};
-    }
-}
-
-// The best of the warp into shared memory; starts anew.
-static __device__ void hand_in(partition_shared &shared, int32_t node, partition_best &best)
-{
-    unsigned long long mine = warp_smallest(best.j, best.key);
+    for (int32_t c = 0; c < Strip; c++)
+        if (sums[c] == least)
+            places |= 1u << c;
+    int32_t dx = known_here(strip.dx), dy = known_here(strip.dy);
+    uint32_t key = strip.exists ? rank_key(dx, dy + nearest_place(places, dy)) : NO_KEY;
+    unsigned long long mine = warp_smallest(least, key);
     if (threadIdx.x % 32 == 0)
-        atomicMin(&shared.best[node], mine);
-    best = {NO_J, ALL_LANES};
+        atomicMin(&shared.best[square.node], mine);
 }
 
-// A thread's best blocks of each size.
-struct partition_bests {
-    partition_best of_8[4], of_16, of_32, of_64;
-};
-
-// What the larger squares make of a candidate's 16 x 16: their sums so far, in shared memory.
-static __device__ uint32_t add_to(uint32_t *sum, uint32_t value, bool is_first)
+template <int32_t Strip> static __device__ __forceinline__ void clear(uint32_t (&sums)[Strip])
 {
-    value += is_first ? 0 : *sum;
-    *sum = value;
-    return value;
+#pragma unroll
+    for (int32_t c = 0; c < Strip; c++)
+        sums[c] = 0;
 }
 
-static __device__ uint32_t rate_of(const mvf_partition_params &p, uint32_t bits)
+// The bits 0, 2 and 4 of a number, together.
+static __device__ int32_t even_bits(int32_t z)
 {
-    return (uint32_t)((uint64_t)p.rate.lambda_q4 * bits >> 4);
+    return (z & 1) | (z >> 1 & 2) | (z >> 2 & 4);
 }
 
-// One strip of candidates of the 16 x 16 number `part` of the 32 x 32 number `quarter`.
-template <typename Sample, bool Masked>
-static __device__ void search_strip(const mvf_partition_params &p, const partition_unit &u,
-                                    partition_bests &best, int32_t x, int32_t y, int32_t part,
-                                    int32_t quarter, int32_t col, int32_t row)
+// The SADs of an 8 x 8 of the unit, as far as it is visible.
+template <typename Sample, int32_t Strip>
+static __device__ __forceinline__ void
+search_8(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+         int32_t col, int32_t row, uint32_t (&sums)[Strip])
 {
-    const int32_t per_word = layout<Sample>::per_word;
-    uint32_t sums[STRIP][4] = {}, rate[STRIP], j[STRIP];
-    const uint32_t *reference =
-        u.window + col % per_word * p.copy_words + row * p.window_pitch + col / per_word;
-    add_strip<Sample, Masked>(sums, u.current, reference, p.window_pitch,
-                              (p.width - x) * (int32_t)sizeof(Sample), p.height - y);
-    int32_t dx = u.first_x + col, dy = u.first_y + row;
-#pragma unroll
-    for (int32_t s = 0; s < STRIP; s++) {
-        bool is_candidate = row + s < u.n_rows;
-        rate[s] = is_candidate ? rate_of(p, u.bits_x[dx + p.range_x] + u.bits_y[dy + s + p.range_y])
-                               : NOT_HERE;
-    }
-#pragma unroll
-    for (int32_t i = 0; i < 4; i++) {
-#pragma unroll
-        for (int32_t s = 0; s < STRIP; s++)
-            j[s] = sums[s][i] + rate[s];
-        keep_best(p, best.of_8[i], j, x + i % 2 * 8, y + i / 2 * 8, 8, dx, dy);
-    }
-#pragma unroll
-    for (int32_t s = 0; s < STRIP; s++) {
-        sums[s][0] += sums[s][1] + sums[s][2] + sums[s][3];
-        j[s] = sums[s][0] + rate[s];
-    }
-    keep_best(p, best.of_16, j, x, y, 16, dx, dy);
-    if (p.block < 32)
-        return;
-    int32_t place = row * u.n_cols + col;
-#pragma unroll
-    for (int32_t s = 0; s < STRIP; s++) {
-        sums[s][0] = add_to(&u.sums_32[place + s * u.n_cols], sums[s][0], part == 0);
-        j[s] = sums[s][0] + rate[s];
-    }
-    if (part < 3)
-        return;
-    keep_best(p, best.of_32, j, u.x + quarter % 2 * 32, u.y + quarter / 2 * 32, 32, dx, dy);
-    if (p.block < 64)
-        return;
-#pragma unroll
-    for (int32_t s = 0; s < STRIP; s++)
-        j[s] = add_to(&u.sums_64[place + s * u.n_cols], sums[s][0], quarter == 0) + rate[s];
-    if (quarter == 3)
-        keep_best(p, best.of_64, j, u.x, u.y, 64, dx, dy);
+    const uint32_t *current =
+        u.current + 8 * row * layout<Sample>::current_pitch + col * layout<Sample>::row_words;
+    const uint32_t *reference = strip.reference + 8 * (row * layout<Sample>::pitch + col);
+    int32_t visible_w = p.width - u.x - 8 * col, visible_h = p.height - u.y - 8 * row;
+    if (visible_w >= 8 && visible_h >= 8)
+        take_sads<Sample>(sums, current, reference);
+    else if (visible_w > 0)
+        take_visible_sads<Sample>(sums, current, reference,
+                                  min(visible_w, 8) * (int32_t)sizeof(Sample), min(visible_h, 8));
 }
 
-// Places of blocks among the nodes: 64, then the squares of 32, 16 and 8 in raster order.
-static __device__ int32_t node_16(int32_t col, int32_t row)
+// The square of 64 >> level that 8 x 8 number (col, row) is the corner of: its SADs go to the next
+// larger one, and its best is kept if it is asked for.
+template <int32_t Strip>
+static __device__ __forceinline__ void
+end_square(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+           partition_shared &shared, int32_t level, int32_t col, int32_t row,
+           uint32_t (&sums)[Strip], uint32_t (&sums_above)[Strip])
 {
-    return 5 + row * 4 + col;
+    // 1 + 4 + 16 nodes come before those of 8 x 8.
+    int32_t first = (1 << 2 * level) / 3, shift = 3 - level;
+    partition_square square = {u.x + 8 * col, u.y + 8 * row, 64 >> level,
+                               first + (row >> shift << level) + (col >> shift)};
+#pragma unroll
+    for (int32_t c = 0; c < Strip; c++)
+        sums_above[c] = (uint32_t)known_here((int32_t)(sums_above[c] + sums[c]));
+    if (p.first_match[level] >= 0 && square.x < p.width && square.y < p.height)
+        keep_best(p, u, strip, shared, square, sums);
 }
 
-static __device__ int32_t node_8(int32_t col, int32_t row)
+// All squares of the unit in the order of Z, or with some bits of their numbers turned over, so
+// that warps seldom find the same one's best unknown.
+template <typename Sample, int32_t Strip>
+static __device__ __forceinline__ void
+search_unit(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+            partition_shared &shared)
 {
-    return 21 + row * 8 + col;
-}
-
-template <typename Sample>
-static __device__ void search_block(const mvf_partition_params &p, const partition_unit &u,
-                                    partition_shared &shared, partition_bests &best, int32_t part,
-                                    int32_t quarter, const mvf_search_pair &pair)
-{
-    int32_t col = quarter % 2 * 2 + part % 2, row = quarter / 2 * 2 + part / 2;
-    int32_t x = u.x + BLOCK * col, y = u.y + BLOCK * row;
-    bool is_whole = x + BLOCK <= p.width && y + BLOCK <= p.height;
-    load_visible<Sample>(u.current, pair.current, p.stride_bytes, x, y, p.width, p.height, BLOCK,
-                         layout<Sample>::row_words, threadIdx.x, blockDim.x);
-    load_window<Sample>(p, u, pair.reference, x, y);
-    __syncthreads();
-    int32_t n_strips = (u.n_rows + STRIP - 1) / STRIP;
-    int32_t strip_col = threadIdx.x % u.n_cols, strip = threadIdx.x / u.n_cols;
-    int32_t step_strips = blockDim.x / u.n_cols, step_cols = blockDim.x % u.n_cols;
-    while (strip < n_strips) {
-        if (is_whole)
-            search_strip<Sample, false>(p, u, best, x, y, part, quarter, strip_col, strip * STRIP);
-        else
-            search_strip<Sample, true>(p, u, best, x, y, part, quarter, strip_col, strip * STRIP);
-        strip += step_strips;
-        strip_col += step_cols;
-        if (strip_col >= u.n_cols) {
-            strip_col -= u.n_cols;
-            strip++;
+    uint32_t sums_16[Strip] = {}, sums_32[Strip] = {}, sums_64[Strip] = {}, none[Strip] = {};
+    int32_t n = p.unit * p.unit / 64, warp = threadIdx.x / 32;
+    int32_t turn = ((warp & 3) << 4 | (warp & 4)) & (n - 1);
+#pragma unroll 1
+    for (int32_t i = 0; i < n; i++) {
+        int32_t z = i ^ turn, col = even_bits(z), row = even_bits(z >> 1);
+        uint32_t sums[Strip] = {};
+        if (u.y + 8 * row < p.height) {
+            search_8<Sample>(p, u, strip, col, row, sums);
+            end_square(p, u, strip, shared, 3, col, row, sums, sums_16);
         }
+        if ((i & 3) != 3)
+            continue;
+        end_square(p, u, strip, shared, 2, col & ~1, row & ~1, sums_16, sums_32);
+        clear(sums_16);
+        if ((i & 15) != 15)
+            continue;
+        end_square(p, u, strip, shared, 1, col & ~3, row & ~3, sums_32, sums_64);
+        clear(sums_32);
     }
-    __syncwarp();
-#pragma unroll
-    for (int32_t i = 0; i < 4; i++)
-        hand_in(shared, node_8(2 * col + i % 2, 2 * row + i / 2), best.of_8[i]);
-    hand_in(shared, node_16(col, row), best.of_16);
-    __syncthreads();
+    if (p.unit == 64)
+        end_square(p, u, strip, shared, 0, 0, 0, sums_64, none);
+}
+
+// Strips lie side by side in rows of them; the last row's reach up into the one before.
+template <typename Sample>
+static __device__ partition_strip strip_at(const mvf_partition_params &p, const partition_unit &u,
+                                           int32_t index, int32_t down, bool exists)
+{
+    int32_t col = index % p.panel_cols, first = index / p.panel_cols * layout<Sample>::strip;
+    int32_t row = max(min(first, p.panel_rows - layout<Sample>::strip), 0) + down;
+    return {u.first_x + col, u.first_y + row, exists, u.window + row * layout<Sample>::pitch + col};
 }
 
 template <typename Sample>
 static __device__ void search_panel(const mvf_partition_params &p, const partition_unit &u,
-                                    partition_shared &shared, const mvf_search_pair &pair)
+                                    partition_shared &shared)
 {
-    const partition_best none = {NO_J, ALL_LANES};
-    partition_bests best = {{none, none, none, none}, none, none, none};
-    for (int32_t quarter = 0; quarter < (p.block < 64 ? 1 : 4); quarter++) {
-        for (int32_t part = 0; part < (p.block < 32 ? 1 : 4); part++)
-            search_block<Sample>(p, u, shared, best, part, quarter, pair);
-        hand_in(shared, 1 + quarter, best.of_32);
+    const int32_t length = layout<Sample>::strip, short_strips = layout<Sample>::short_strips;
+    int32_t n_strips = (p.panel_rows + length - 1) / length * p.panel_cols;
+    int32_t lane = threadIdx.x % 32;
+    for (int32_t first = threadIdx.x / 32 * 32; first < n_strips; first += blockDim.x) {
+        int32_t left = n_strips - first;
+        if (left * short_strips <= 32) {
+            int32_t index = min(lane / short_strips, left - 1);
+            int32_t down = min(lane % short_strips * SHORT_STRIP, length - SHORT_STRIP);
+            partition_strip strip =
+                strip_at<Sample>(p, u, first + index, down, lane < left * short_strips);
+            search_unit<Sample, SHORT_STRIP>(p, u, strip, shared);
+        } else {
+            partition_strip strip =
+                strip_at<Sample>(p, u, first + min(lane, left - 1), 0, lane < left);
+            search_unit<Sample, length>(p, u, strip, shared);
+        }
     }
-    hand_in(shared, 0, best.of_64);
 }
 
-static __device__ void fill_bits(const mvf_rate &rate, uint32_t *bits, int32_t range,
+// Tables of the rate, with as much behind them as strips reach beyond the range.
+static __device__ void fill_bits(const mvf_rate &rate, uint32_t *bits, int32_t range, int32_t more,
                                  int32_t predictor)
 {
-    for (int32_t i = threadIdx.x; i <= 2 * range; i += blockDim.x)
+    for (int32_t i = threadIdx.x; i <= 2 * range + more; i += blockDim.x)
         bits[i] = mvf_rule_bits(&rate, 4 * (i - range) - predictor);
 }
 
@@ -298,8 +315,8 @@ static __device__ void store_level(const mvf_partition_params &p, const partitio
                                    int32_t level, int32_t first)
 {
     // Sizes 64, 32, 16, 8; nodes lie as if the unit were 64 wide.
-    int32_t size = 64 >> level, across = 1 << level, n = p.block / size;
-    if (p.first_match[level] < 0 || n == 0)
+    int32_t size = 64 >> level, across = 1 << level, n = p.unit / size;
+    if (p.first_match[level] < 0)
         return;
     for (int32_t i = threadIdx.x; i < n * n; i += blockDim.x) {
         int32_t x = u.x + i % n * size, y = u.y + i / n * size;
@@ -308,39 +325,51 @@ static __device__ void store_level(const mvf_partition_params &p, const partitio
         unsigned long long best = shared.best[first + i / n * across + i % n];
         uint32_t key = (uint32_t)best;
         int32_t dx = rank_x(key), dy = rank_y(key);
-        uint32_t bits = u.bits_x[dx + p.range_x] + u.bits_y[dy + p.range_y];
-        uint32_t cost = (uint32_t)(best >> 32) - rate_of(p, bits);
+        uint64_t bits = u.bits_x[dx + p.range_x] + u.bits_y[dy + p.range_y];
+        uint32_t cost = (uint32_t)(best >> 32) - (uint32_t)(p.rate.lambda_q4 * bits >> 4);
         int32_t index = p.first_match[level] + y / size * p.level_cols[level] + x / size;
         uint32_t vector = (uint32_t)(uint16_t)dx | (uint32_t)dy << 16;
         ((uint2 *)pair.matches)[index] = make_uint2(vector, cost);
     }
 }
 
+// Whether some vector takes some square of the unit out of the frame.
+static __device__ bool may_leave(const mvf_partition_params &p, const partition_unit &u)
+{
+    return u.x < p.range_x || u.y < p.range_y || u.x + p.unit + p.range_x > p.width ||
+           u.y + p.unit + p.range_y > p.height;
+}
+
 template <typename Sample> static __device__ void search(const mvf_partition_params &p)
 {
     DYNAMIC_SHARED(uint4, partition_memory);
     __shared__ partition_shared shared;
+    const int32_t strip = layout<Sample>::strip;
     const mvf_search_pair &pair = p.pairs[blockIdx.y];
     partition_unit u;
-    u.x = blockIdx.x % p.cols * p.block;
-    u.y = blockIdx.x / p.cols * p.block;
+    u.x = blockIdx.x % p.cols * p.unit;
+    u.y = blockIdx.x / p.cols * p.unit;
+    u.is_special = p.rate.lambda_q4 || (p.inside && may_leave(p, u)) || p.panel_rows < strip;
     u.current = (uint32_t *)partition_memory;
-    u.window = u.current + BLOCK * layout<Sample>::row_words;
-    u.bits_x = u.window + layout<Sample>::per_word * p.copy_words;
+    u.window = u.current + p.unit * layout<Sample>::current_pitch;
+    u.bits_x = u.window + p.window_rows * layout<Sample>::pitch;
     u.bits_y = u.bits_x + 2 * p.range_x + 1;
-    u.sums_32 = u.bits_y + 2 * p.range_y + 1;
-    u.sums_64 = u.sums_32 + p.panel_cols * p.panel_rows;
     mvf_guide_vector predictor = predictor_of(pair, blockIdx.x);
-    fill_bits(p.rate, u.bits_x, p.range_x, predictor.x);
-    fill_bits(p.rate, u.bits_y, p.range_y, predictor.y);
+    fill_bits(p.rate, u.bits_x, p.range_x, 0, predictor.x);
+    fill_bits(p.rate, u.bits_y, p.range_y, strip, predictor.y);
     for (int32_t i = threadIdx.x; i < N_NODES; i += blockDim.x)
         shared.best[i] = ~0ull;
-    __syncthreads();
-    for (u.first_y = -p.range_y; u.first_y <= p.range_y; u.first_y += p.panel_rows)
-        for (u.first_x = -p.range_x; u.first_x <= p.range_x; u.first_x += p.panel_cols) {
-            u.n_cols = min(p.panel_cols, p.range_x - u.first_x + 1);
-            u.n_rows = min(p.panel_rows, p.range_y - u.first_y + 1);
-            search_panel<Sample>(p, u, shared, pair);
+    load_visible<Sample>(u.current, pair.current, p.stride_bytes, u.x, u.y, p.width, p.height,
+                         p.unit, layout<Sample>::current_pitch, threadIdx.x, blockDim.x);
+    // The last panels reach into those before them, so that all are of one size.
+    for (int32_t y = 0; y <= 2 * p.range_y; y += p.panel_rows)
+        for (int32_t x = 0; x <= 2 * p.range_x; x += p.panel_cols) {
+            u.first_x = min(x, 2 * p.range_x + 1 - p.panel_cols) - p.range_x;
+            u.first_y = min(y, 2 * p.range_y + 1 - p.panel_rows) - p.range_y;
+            __syncthreads();
+            load_window<Sample>(p, u, pair.reference);
+            __syncthreads();
+            search_panel<Sample>(p, u, shared);
         }
     __syncthreads();
     store_level(p, u, shared, pair, 0, 0);
@@ -355,8 +384,14 @@ extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 2)
     search<uint8_t>(params);
 }
 
-// Half of the registers are too few for 16-bit samples up to sm_90.
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 1)
+// Two thread blocks leave a thread too few registers for 16-bit samples before sm_90.
+#if __CUDA_ARCH__ >= 900
+#define BLOCKS_EACH_16 2
+#else
+#define BLOCKS_EACH_16 1
+#endif
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, BLOCKS_EACH_16)
     partition_16(const __grid_constant__ mvf_partition_params params)
 {
     search<uint16_t>(params);

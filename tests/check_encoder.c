@@ -591,6 +591,22 @@ static void random_squares(check_run *run, encoder_case *c)
     c->options.partition_output = MVF_PARTITION_ALL;
 }
 
+/* Ranges at which the strips that this kernel's lanes take come out even, or leave few or many
+ * over, or reach beyond the range, and such that it takes in several panels. */
+static encoder_case random_squares_case(check_run *run)
+{
+    static const int32_t ranges[] = {0, 1, 4, 5, 7, 8, 15, 16, 17, 24, 31, 32, 33, 41, 64, 70};
+    encoder_case c = random_case(run);
+    c.width = 1 + pick(run, 150);
+    c.height = 1 + pick(run, 100);
+    c.options.range_x = ranges[pick(run, 16)];
+    c.options.range_y = ranges[pick(run, 16)];
+    random_squares(run, &c);
+    if (pick(run, 4) == 0)
+        random_rate(run, &c);
+    return c;
+}
+
 static void random_refine_method(check_run *run, encoder_case *c)
 {
     c->options.method = MVF_METHOD_REFINE;
@@ -705,6 +721,10 @@ void check_cuda_encoder(check_run *run)
 {
     for (int i = 0; i < (run->small ? 250 : 600); i++) {
         encoder_case c = random_cuda_case(run);
+        compare_cuda(run, &c);
+    }
+    for (int i = 0; i < (run->small ? 40 : 120); i++) {
+        encoder_case c = random_squares_case(run);
         compare_cuda(run, &c);
     }
     for (int i = 0; i < (run->small ? 12 : 40); i++)

@@ -51,6 +51,8 @@ typedef struct mvf_launch_plan {
     mvf_block_params block;
     /* Thread blocks of a launch, where their number does not follow from the batch. */
     int32_t n_thread_blocks;
+    /* Threads of a block, where their number follows from the config. */
+    int32_t n_threads;
 } mvf_launch_plan;
 
 /* A kernel and where it is embedded. */

@@ -5,66 +5,75 @@
 
 #include "base/error.h"
 
-/* As in partition.cu: the blocks that windows belong to, and the candidates of a strip. */
-#define BLOCK 16
-#define STRIP 4
+/* The smallest square of the largest ones, and of the smallest. */
+#define LEAST_LARGEST 16
+#define LEAST_SMALLEST 8
+/* What lies in a unit's rows, in samples. */
+#define UNIT 64
+/* As in partition.cu. */
+#define SHORT_STRIP 3
+/* Each way; the longest range has panels of a strip and less then. */
+#define MOST_PANELS 50
+
 static int32_t divide_up(int32_t value, int32_t unit)
 {
     return (value + unit - 1) / unit;
 }
 
-/* Dynamic shared memory with which a multiprocessor holds two thread blocks, but no less than every
- * device gives; beside it lies what the kernel declares. */
-static int32_t shared_words(const mvf_cuda *cuda)
+static int32_t min_i32(int32_t a, int32_t b)
 {
-    int32_t half = cuda->shared_bytes / 2 - 1024;
-    return (half > MVF_SEARCH_SHARED_BYTES ? half : MVF_SEARCH_SHARED_BYTES) / 4 - 256;
+    return a < b ? a : b;
 }
 
-/* As few whole warps as need no more rounds through a panel's strips than all threads would. */
-static int32_t n_threads(int32_t n_cols, int32_t n_rows)
+static int32_t max_i32(int32_t a, int32_t b)
 {
-    int32_t n = divide_up(n_rows, STRIP) * n_cols;
-    return divide_up(n, 32 * divide_up(n, MVF_PARTITION_THREADS)) * 32;
+    return a > b ? a : b;
 }
 
-int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config *config,
-                         const mvf_cuda *cuda)
-{
-    (void)cuda;
-    return config->partitions == MVF_PARTITIONS_SQUARE && config->method == MVF_METHOD_FULL &&
-           config->metric == MVF_METRIC_SAD && config->block_w >= BLOCK &&
-           config->levels[config->n_levels - 1].w >= BLOCK / 2 &&
-           config->sample_bytes == shape->sample_bytes;
-}
-
-/* Panels of n_cols x n_rows candidates, and roughly the instructions of all warps for a 16 x 16. */
+/* Strips of a panel of candidates, full warps of them, and what is left for one more. */
 typedef struct panel {
-    int32_t n_cols, n_rows, pitch, copy_words, n_words;
+    int32_t n_cols, n_rows, n_full, n_left, is_short;
+    int32_t window_rows, n_words;
+    /* Instructions of all warps for a unit, roughly; INT64_MAX: it does not fit. */
     int64_t cost;
 } panel;
+
+/* As few warps as need no more rounds through a panel's strips than all would. Short strips take a
+ * warp that is there, or one of their own. */
+static int32_t n_threads(const panel *p)
+{
+    int32_t most = MVF_PARTITION_THREADS / 32, n = p->n_full + (p->n_left > 0 && !p->is_short);
+    n = n ? divide_up(n, divide_up(n, most)) : 0;
+    return 32 * min_i32(n + (p->n_left > 0 && p->is_short), most);
+}
+
+static int32_t unit_of(const mvf_search_config *config)
+{
+    return config->rate.lambda_q4 ? config->block_w : UNIT;
+}
 
 static panel lay_out(const mvf_search_config *config, int32_t most_words, int32_t n_cols,
                      int32_t n_rows)
 {
-    int32_t per_word = 4 / config->sample_bytes, row_words = BLOCK / per_word;
+    int is_8 = config->sample_bytes == 1;
+    int32_t strip = is_8 ? MVF_PARTITION_STRIP_8 : MVF_PARTITION_STRIP_16;
+    int32_t pitch = is_8 ? MVF_PARTITION_PITCH_8 : MVF_PARTITION_PITCH_16;
     int32_t cols = 2 * config->range_x + 1, rows = 2 * config->range_y + 1;
-    panel p = {.n_cols = n_cols, .n_rows = n_rows, .pitch = (n_cols - 1) / per_word + row_words};
-    int32_t window_words = p.pitch * (n_rows + BLOCK - 1);
-    /* Copies lie apart by the banks that a row of 32 candidates takes in each. */
-    p.copy_words = (window_words + 31) / 32 * 32 + 32 / per_word;
-    p.n_words = BLOCK * row_words + per_word * p.copy_words + cols + rows + 2 * n_cols * n_rows;
-    if (p.n_words > most_words)
+    int32_t unit = unit_of(config), n = divide_up(n_rows, strip) * n_cols;
+    panel p = {.n_cols = n_cols,
+               .n_rows = n_rows,
+               .n_full = n / 32,
+               .n_left = n % 32,
+               .window_rows = max_i32(n_rows, strip) + unit - 1};
+    p.is_short = p.n_left * divide_up(strip, SHORT_STRIP) <= 32;
+    p.n_words =
+        unit * UNIT * config->sample_bytes / 4 + p.window_rows * pitch + cols + rows + strip;
+    if (p.n_words > most_words || n_cols + unit - 1 > pitch)
         return (panel){.cost = INT64_MAX};
-    int64_t n_across = divide_up(cols, n_cols);
-    int32_t threads = n_threads(n_cols, n_rows);
-    for (int32_t first = 0; first < rows; first += n_rows) {
-        int32_t here = rows - first < n_rows ? rows - first : n_rows;
-        int32_t rounds = divide_up(divide_up(here, STRIP) * n_cols, threads);
-        p.cost +=
-            n_across * threads *
-            (450 * config->sample_bytes * rounds + 28 * divide_up(window_words, threads) + 250);
-    }
+    int64_t sads = 6 * config->sample_bytes * unit * unit / 16, last = p.n_left > 0;
+    last *= p.is_short ? SHORT_STRIP + 6 : strip + 6;
+    p.cost = sads * (p.n_full * (strip + 6) + last) + 8 * p.window_rows * divide_up(pitch, 32);
+    p.cost *= (int64_t)divide_up(cols, n_cols) * divide_up(rows, n_rows);
     return p;
 }
 
@@ -72,35 +81,51 @@ static panel best_panel(const mvf_search_config *config, int32_t most_words)
 {
     int32_t cols = 2 * config->range_x + 1, rows = 2 * config->range_y + 1;
     panel best = {.cost = INT64_MAX};
-    for (int32_t n_across = divide_up(cols, 65); n_across <= cols && best.cost == INT64_MAX;
-         n_across++)
-        for (int32_t n_rows = STRIP; n_rows < rows + STRIP; n_rows += STRIP) {
-            panel p = lay_out(config, most_words, divide_up(cols, n_across), n_rows);
+    for (int32_t n_across = 1; n_across <= MOST_PANELS; n_across++)
+        for (int32_t n_down = 1; n_down <= MOST_PANELS; n_down++) {
+            panel p =
+                lay_out(config, most_words, divide_up(cols, n_across), divide_up(rows, n_down));
             if (p.cost < best.cost)
                 best = p;
         }
     return best;
 }
 
+/* Within as much dynamic shared memory as leaves a multiprocessor two thread blocks, if that is
+ * enough for any panel; beside it lies what the kernel declares. */
+static panel choose_panel(const mvf_search_config *config, const mvf_cuda *cuda)
+{
+    panel best = best_panel(config, (cuda->shared_bytes / 2 - 2048) / 4);
+    return best.cost < INT64_MAX ? best : best_panel(config, (cuda->shared_bytes - 1024) / 4);
+}
+
+int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config *config,
+                         const mvf_cuda *cuda)
+{
+    return config->partitions == MVF_PARTITIONS_SQUARE && config->method == MVF_METHOD_FULL &&
+           config->metric == MVF_METRIC_SAD && config->block_w >= LEAST_LARGEST &&
+           config->levels[config->n_levels - 1].w >= LEAST_SMALLEST &&
+           config->sample_bytes == shape->sample_bytes &&
+           choose_panel(config, cuda).cost < INT64_MAX;
+}
+
 void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *config,
                            const mvf_cuda *cuda, int64_t stride_bytes)
 {
-    panel best = best_panel(config, shared_words(cuda));
+    panel best = choose_panel(config, cuda);
     mvf_partition_params *params = &plan->partition;
     *params = (mvf_partition_params){.stride_bytes = stride_bytes,
                                      .rate = config->rate,
                                      .width = config->width,
                                      .height = config->height,
-                                     .block = config->block_w,
-                                     .cols = config->cols,
+                                     .unit = unit_of(config),
+                                     .cols = divide_up(config->width, unit_of(config)),
                                      .range_x = config->range_x,
                                      .range_y = config->range_y,
                                      .inside = config->edges == MVF_EDGES_INSIDE,
                                      .panel_cols = best.n_cols,
                                      .panel_rows = best.n_rows,
-                                     .window_pitch = best.pitch,
-                                     .window_rows = best.n_rows + BLOCK - 1,
-                                     .copy_words = best.copy_words};
+                                     .window_rows = best.window_rows};
     for (int32_t i = 0; i < 4; i++)
         params->first_match[i] = -1;
     for (int32_t i = 0; i < config->n_levels; i++)
@@ -110,6 +135,7 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                 params->level_cols[k] = config->levels[i].cols;
             }
     plan->stages[0].shared_bytes = 4 * best.n_words;
+    plan->n_threads = n_threads(&best);
 }
 
 mvf_status mvf_partition_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
@@ -121,9 +147,9 @@ mvf_status mvf_partition_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
     (void)before;
     (void)scratch;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
-    int32_t n_units = params.cols * divide_up(params.height, params.block);
+    int32_t n_units = params.cols * divide_up(params.height, params.unit);
     MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->stages[0].function, (unsigned)n_units,
-                 (unsigned)n_jobs, 1, (unsigned)n_threads(params.panel_cols, params.panel_rows), 1,
-                 1, (unsigned)plan->stages[0].shared_bytes, stream, arguments, NULL);
+                 (unsigned)n_jobs, 1, (unsigned)plan->n_threads, 1, 1,
+                 (unsigned)plan->stages[0].shared_bytes, stream, arguments, NULL);
     return MVF_OK;
 }

@@ -556,6 +556,11 @@ static inline int thread_index()
     return (int)threadIdx.x;
 }
 
+static inline int known_here(int value)
+{
+    return value;
+}
+
 static inline uint32_t load_word(const void *shared)
 {
     return *(const uint32_t *)shared;
