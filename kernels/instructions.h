@@ -108,6 +108,52 @@ static __device__ __forceinline__ void copy_wait()
 #endif
 }
 
+/* Two numbers as halves, rounded to nearest: `low` in the lower half of the word. */
+static __device__ __forceinline__ uint32_t pack_halves(float low, float high)
+{
+    uint32_t halves;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(high), "f"(low));
+#else
+    asm("{ .reg .f16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }"
+        : "=r"(halves)
+        : "f"(low), "f"(high));
+#endif
+    return halves;
+}
+
+/* Matrix products of a warp in half precision, sums in single precision: the lanes' shares are
+ * those of mma.m16n8k8 and mma.m16n8k16 (PTX ISA, "Matrix Fragments"). d = a * b + c, with a 16
+ * x 8. */
+static __device__ __forceinline__ void multiply_add_16x8(float (&d)[4], const float (&c)[4],
+                                                         uint32_t a0, uint32_t a1, uint32_t b)
+{
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%7, %8, %9, %10};"
+        : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+        : "r"(a0), "r"(a1), "r"(b), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
+}
+
+/* d = a * b, with a 16 x 16. */
+static __device__ __forceinline__ void multiply_16x16(float (&d)[4], uint32_t a0, uint32_t a1,
+                                                      uint32_t a2, uint32_t a3, uint32_t b0,
+                                                      uint32_t b1)
+{
+    const float zero[4] = {0, 0, 0, 0};
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+                 : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "f"(zero[0]), "f"(zero[1]),
+                   "f"(zero[2]), "f"(zero[3]));
+#else
+    float upper[4];
+    multiply_add_16x8(upper, zero, a0, a1, b0);
+    multiply_add_16x8(d, upper, a2, a3, b1);
+#endif
+}
+
 /* In a loop that waits for another thread: on a device all threads run anyway. */
 static __device__ __forceinline__ void let_others_run()
 {

@@ -28,6 +28,7 @@
 /* At most. */
 #define MVF_PARTITION_THREADS 256
 #define MVF_REFINE_THREADS 256
+#define MVF_REFINE_SATD_THREADS 256
 #define MVF_PYRAMID_THREADS 128
 #define MVF_HIER_TOP_THREADS 256
 #define MVF_HIER_BELOW_THREADS 128
@@ -51,6 +52,12 @@
 
 /* Sums that one thread of the rate kernel keeps, each of its own. */
 #define MVF_RATE_CHAINS 16
+
+/* What a warp of refine_satd.cu takes: samples each way, and its planes: words from one row to the
+ * next (rows two apart begin 8 banks apart), and of each of the four, from the row above on. */
+#define MVF_REFINE_PIECE 16
+#define MVF_REFINE_PLANE_PITCH 20
+#define MVF_REFINE_PLANE_WORDS ((MVF_REFINE_PIECE + 1) * MVF_REFINE_PLANE_PITCH)
 
 /* Bytes that one thread of the pad kernel writes; rows and the left border are multiples. */
 #define MVF_PAD_BYTES 16

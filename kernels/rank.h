@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-#define ALL_LANES 0xffffffffu
+#include "warp.h"
+
 #define NO_COST INT32_MAX
 #define NO_KEY UINT32_MAX
 

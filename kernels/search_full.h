@@ -1,6 +1,6 @@
 /*
  * search_full.h - what the two kernels for the full search of 16x16 blocks share: SADs, the order
- * of rule.h as one number, reductions over a warp, copies into shared memory.
+ * of rule.h as one number, copies into shared memory.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,8 +10,7 @@
 #include "instructions.h"
 #include "params.h"
 #include "search/rule.h"
-
-#define ALL_LANES 0xffffffffu
+#include "warp.h"
 
 // A SAD and below it the rank of its vector.
 typedef unsigned long long full_key;
@@ -46,33 +45,6 @@ static __device__ __forceinline__ void write_match(uint64_t matches, int index, 
     int dx = (int)(key & 255) - 128, dy = (int)(key >> 8 & 255) - 128;
     *((volatile full_key *)matches + index) =
         key & 0xffffffff00000000ull | (uint32_t)dy << 16 | (dx & 0xffff);
-}
-
-static __device__ __forceinline__ uint32_t warp_min(uint32_t value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(ALL_LANES, value);
-#else
-    for (int lanes = 16; lanes; lanes >>= 1)
-        value = min(value, __shfl_xor_sync(ALL_LANES, value, lanes));
-    return value;
-#endif
-}
-
-static __device__ __forceinline__ uint32_t warp_max(uint32_t value)
-{
-    return ~warp_min(~value);
-}
-
-static __device__ __forceinline__ uint32_t warp_sum(uint32_t value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(ALL_LANES, value);
-#else
-    for (int lanes = 16; lanes; lanes >>= 1)
-        value += __shfl_xor_sync(ALL_LANES, value, lanes);
-    return value;
-#endif
 }
 
 // The vectors of rule.h that lie in one window of 65 x 65, counted from the window's first.

@@ -564,6 +564,15 @@ void check_merges(check_run *run)
     }
 }
 
+/* The refinement that has a kernel of its own: quarter samples by SATD under h264's filter. */
+static void common_subpel(encoder_case *c)
+{
+    c->bit_depth = 8;
+    c->options.subpel = MVF_SUBPEL_QUARTER;
+    c->options.interpolation = MVF_INTERPOLATION_H264;
+    c->options.refine_metric = MVF_METRIC_SATD;
+}
+
 /* The CUDA engine against plain C, which the oracle checks. */
 static void compare_cuda(check_run *run, encoder_case *c)
 {
@@ -635,6 +644,8 @@ static encoder_case random_cuda_case(check_run *run)
         random_refine_method(run, &c);
     if (pick(run, 2))
         random_subpel(run, &c);
+    else if (pick(run, 2))
+        common_subpel(&c);
     if (c.options.metric == MVF_METRIC_SSD || c.options.refine_metric == MVF_METRIC_SSD)
         c.bit_depth = 8;
     return c;

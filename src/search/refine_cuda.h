@@ -18,6 +18,8 @@ typedef struct mvf_refine_plan {
     CUmodule module;
     CUfunction function;
     int32_t tile;
+    /* By refine_satd.cu, a warp for a piece of a block; else by refine.cu, a thread for a tile. */
+    int32_t in_pieces;
     /* What is the same for every launch. */
     mvf_refine_params params;
 } mvf_refine_plan;

@@ -85,6 +85,13 @@ EMULATED_VECTORS(int, int)
 EMULATED_VECTORS(unsigned, uint)
 EMULATED_VECTORS(float, float)
 
+static inline unsigned __float_as_uint(float value)
+{
+    unsigned bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 /* Minimum and maximum, of mixed types as CUDA has them. */
 
 template <typename A, typename B> static inline std::common_type_t<A, B> min(A a, B b)
@@ -594,6 +601,60 @@ static inline void copy_commit()
 static inline void copy_wait()
 {
     emulated_copy_wait(0);
+}
+
+/* Halves without infinity and NaN, which no kernel makes. */
+static inline float emulated_half(unsigned half)
+{
+    int exponent = half >> 10 & 31, mantissa = half & 1023;
+    float value =
+        exponent ? ldexpf((float)(mantissa + 1024), exponent - 25) : ldexpf((float)mantissa, -24);
+    return half & 0x8000 ? -value : value;
+}
+
+static inline unsigned emulated_half_of(float value)
+{
+    int exponent = 0;
+    float magnitude = fabsf(value);
+    frexpf(magnitude, &exponent);
+    exponent = magnitude > 0 ? max(exponent, -13) : -13;
+    /* In units of its last place: 2^10 and more where it is normal. */
+    unsigned units = (unsigned)lrintf(ldexpf(magnitude, 11 - exponent));
+    return (units + ((unsigned)(exponent + 13) << 10)) | (signbit(value) ? 0x8000u : 0);
+}
+
+static inline uint32_t pack_halves(float low, float high)
+{
+    return emulated_half_of(low) | emulated_half_of(high) << 16;
+}
+
+static inline void multiply_add_16x8(float (&d)[4], const float (&c)[4], uint32_t a0, uint32_t a1,
+                                     uint32_t b)
+{
+    int lane = (int)(threadIdx.x & 31), row = lane / 4, col = lane % 4 * 2;
+    float sums[4] = {c[0], c[1], c[2], c[3]};
+    for (int k = 0; k < 4; k++) {
+        uint64_t a = __shfl_sync(0xffffffffu, (uint64_t)a1 << 32 | a0, row * 4 + k);
+        for (int i = 0; i < 2; i++) {
+            uint32_t factor = __shfl_sync(0xffffffffu, b, (col + i) * 4 + k);
+            for (int half = 0; half < 2; half++)
+                for (int tile = 0; tile < 2; tile++)
+                    sums[2 * tile + i] +=
+                        emulated_half((unsigned)(a >> (32 * tile + 16 * half)) & 0xffff) *
+                        emulated_half(factor >> 16 * half & 0xffff);
+        }
+    }
+    for (int i = 0; i < 4; i++)
+        d[i] = sums[i];
+}
+
+static inline void multiply_16x16(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
+                                  uint32_t b0, uint32_t b1)
+{
+    const float zero[4] = {0, 0, 0, 0};
+    float left[4];
+    multiply_add_16x8(left, zero, a0, a1, b0);
+    multiply_add_16x8(d, left, a2, a3, b1);
 }
 
 static inline void let_others_run()
