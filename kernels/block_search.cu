@@ -281,19 +281,19 @@ static __device__ void search(const mvf_block_params &p)
         store(p, u, pair, p.levels[i]);
 }
 
-// The last number: thread blocks that a multiprocessor shall hold, so that none spills.
-#define BLOCK_SEARCH(name, sample, packed_sad, tile, blocks_each)                       \
-    extern "C" __global__ void __launch_bounds__(MVF_BLOCK_SEARCH_THREADS, blocks_each) \
-        name(const __grid_constant__ mvf_block_params params)                           \
-    {                                                                                   \
-        search<sample, packed_sad, tile>(params);                                       \
+#define BLOCK_SEARCH(bounds, name, sample, packed_sad, tile)                                \
+    extern "C" __global__ void bounds name(const __grid_constant__ mvf_block_params params) \
+    {                                                                                       \
+        search<sample, packed_sad, tile>(params);                                           \
     }
+#define MANY __launch_bounds__(MVF_BLOCK_SEARCH_THREADS, MVF_BLOCK_SEARCH_BLOCKS)
+#define FEW __launch_bounds__(MVF_BLOCK_SEARCH_THREADS, MVF_BLOCK_SEARCH_FEW_BLOCKS)
 
-BLOCK_SEARCH(block_sad_8_t4, uint8_t, true, 4, 2)
-BLOCK_SEARCH(block_sad_8_t8, uint8_t, true, 8, 2)
-BLOCK_SEARCH(block_sad_16_t4, uint16_t, true, 4, 2)
-BLOCK_SEARCH(block_sad_16_t8, uint16_t, true, 8, 2)
-BLOCK_SEARCH(block_metric_8_t4, uint8_t, false, 4, 2)
-BLOCK_SEARCH(block_metric_8_t8, uint8_t, false, 8, 1)
-BLOCK_SEARCH(block_metric_16_t4, uint16_t, false, 4, 2)
-BLOCK_SEARCH(block_metric_16_t8, uint16_t, false, 8, 1)
+BLOCK_SEARCH(MANY, block_sad_8_t4, uint8_t, true, 4)
+BLOCK_SEARCH(MANY, block_sad_8_t8, uint8_t, true, 8)
+BLOCK_SEARCH(MANY, block_sad_16_t4, uint16_t, true, 4)
+BLOCK_SEARCH(MANY, block_sad_16_t8, uint16_t, true, 8)
+BLOCK_SEARCH(MANY, block_metric_8_t4, uint8_t, false, 4)
+BLOCK_SEARCH(FEW, block_metric_8_t8, uint8_t, false, 8)
+BLOCK_SEARCH(MANY, block_metric_16_t4, uint16_t, false, 4)
+BLOCK_SEARCH(FEW, block_metric_16_t8, uint16_t, false, 8)

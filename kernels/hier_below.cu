@@ -15,15 +15,13 @@
 #include "walk.h"
 
 #define N_WARPS (MVF_HIER_BELOW_THREADS / 32)
-// The parent, its eight neighbours, and zero.
-#define MAX_STARTS 10
 // How far candidates lie from a start, and how many are side by side.
 #define REACH 1
 #define SIDE (2 * REACH + 1)
 
 struct below_shared {
     // As packed by pack().
-    uint32_t starts[N_WARPS][MAX_STARTS];
+    uint32_t starts[N_WARPS][MVF_HIER_STARTS];
 };
 
 // Columns of whole blocks are known where kernels are compiled: RowWords words.
@@ -96,7 +94,7 @@ static __device__ int32_t list_starts(const mvf_hier_below_params &p, uint32_t *
     int32_t lane = threadIdx.x % 32, shift = p.level.is_coarse;
     int32_t x = (col >> shift) + lane % 3 - 1, y = (row >> shift) + lane / 3 - 1;
     uint32_t start = 0;
-    if (lane < MAX_STARTS - 1 && x >= 0 && y >= 0 && x < p.above_cols && y < p.above_rows) {
+    if (lane < MVF_HIER_STARTS - 1 && x >= 0 && y >= 0 && x < p.above_cols && y < p.above_rows) {
         const uint2 *above = (const uint2 *)(p.above + blockIdx.z * p.level.pair_bytes);
         uint32_t parent = above[y * p.above_cols + x].x;
         start = pack(cut(2 * unpack_x(parent), p.level.range_x),

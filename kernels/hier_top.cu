@@ -20,11 +20,7 @@
 
 #define N_WARPS (MVF_HIER_TOP_THREADS / 32)
 // Candidates of one group.
-#define GROUP 4
-// The guess looks at one row in so many.
-#define ROWS_A_GUESS 2
-// Steps of a scan that share a look at their verdicts.
-#define STEPS_AT_ONCE 4
+#define GROUP MVF_HIER_GROUP
 // Above every sum of bounds and every cost.
 #define NO_LIMIT (1 << 30)
 #define ZERO_KEY rank_key(0, 0)
@@ -45,7 +41,7 @@ struct top_shared {
     uint32_t lowest, highest;
     int32_t next_item;
     // Groups of a warp that are to be compared: row and column among the block's.
-    uint16_t found[N_WARPS][32 + 32 * STEPS_AT_ONCE];
+    uint16_t found[N_WARPS][32 + 32 * MVF_HIER_STEPS];
 };
 
 struct top_tile {
@@ -397,19 +393,19 @@ static __device__ uint4 bounds_at(const top_block &b, const top_columns &c, int3
 static __device__ top_pick pick_least(const mvf_hier_top_params &p, const top_block &b)
 {
     int32_t n = most_columns(b.n_groups);
-    top_columns c = start_columns(p, b, (b.n_groups - n) / 2, n, ROWS_A_GUESS);
+    top_columns c = start_columns(p, b, (b.n_groups - n) / 2, n, MVF_HIER_GUESS_ROWS);
     uint32_t least = NO_KEY;
     // Several loads on the way at once. Steps past the last row see that one again.
-    for (int32_t row = 0; ROWS_A_GUESS * row < b.n_rows; row += STEPS_AT_ONCE * c.n_rows) {
+    for (int32_t row = 0; MVF_HIER_GUESS_ROWS * row < b.n_rows; row += MVF_HIER_STEPS * c.n_rows) {
 #pragma unroll
-        for (int32_t i = 0; i < STEPS_AT_ONCE; i++) {
+        for (int32_t i = 0; i < MVF_HIER_STEPS; i++) {
             uint4 four = bounds_at(b, c, c.offset + i * c.step, 0);
             least = min(least, (min(min(four.x, four.y), min(four.z, four.w)) << 16) +
                                    (uint32_t)(row + i * c.n_rows));
         }
-        c.offset += STEPS_AT_ONCE * c.step;
+        c.offset += MVF_HIER_STEPS * c.step;
     }
-    int32_t row = min(ROWS_A_GUESS * ((int32_t)(least & 0xffff) + c.lane_row), b.n_rows - 1);
+    int32_t row = min(MVF_HIER_GUESS_ROWS * ((int32_t)(least & 0xffff) + c.lane_row), b.n_rows - 1);
     return {row, c.column, true};
 }
 
@@ -441,19 +437,19 @@ static __device__ void take_steps(const mvf_hier_top_params &p, const top_block 
 {
     top_columns &c = scan.columns;
     uint32_t start = (uint32_t)(-1 - state.bound_limit);
-    int32_t verdicts[STEPS_AT_ONCE], all = 0;
+    int32_t verdicts[MVF_HIER_STEPS], all = 0;
 #pragma unroll
-    for (int32_t i = 0; i < STEPS_AT_ONCE; i++) {
+    for (int32_t i = 0; i < MVF_HIER_STEPS; i++) {
         uint4 bounds = bounds_at(b, c, c.offset + i * c.step, start);
         verdicts[i] = (int32_t)(bounds.x | bounds.y | bounds.z | bounds.w);
         all |= verdicts[i];
     }
     if (__any_sync(ALL_LANES, all < 0))
 #pragma unroll
-        for (int32_t i = 0; i < STEPS_AT_ONCE; i++)
+        for (int32_t i = 0; i < MVF_HIER_STEPS; i++)
             list_groups(b, scan, found, scan.row + i * c.n_rows, verdicts[i]);
-    c.offset += STEPS_AT_ONCE * c.step;
-    scan.row += STEPS_AT_ONCE * c.n_rows;
+    c.offset += MVF_HIER_STEPS * c.step;
+    scan.row += MVF_HIER_STEPS * c.n_rows;
     if (scan.row >= b.n_rows)
         next_columns(p, b, scan, c.first + c.n);
 }
@@ -555,11 +551,11 @@ static __device__ void search(const mvf_hier_top_params &p)
 }
 
 // hier_top_SAMPLEBITS_WIDTH: for blocks of that width; _cut: for levels that are smaller.
-#define TOP_KERNEL(name, sample, block)                                   \
-    extern "C" __global__ void __launch_bounds__(MVF_HIER_TOP_THREADS, 3) \
-        name(const __grid_constant__ mvf_hier_top_params p)               \
-    {                                                                     \
-        search<sample, block>(p);                                         \
+#define TOP_KERNEL(name, sample, block)                                                     \
+    extern "C" __global__ void __launch_bounds__(MVF_HIER_TOP_THREADS, MVF_HIER_TOP_BLOCKS) \
+        name(const __grid_constant__ mvf_hier_top_params p)                                 \
+    {                                                                                       \
+        search<sample, block>(p);                                                           \
     }
 
 TOP_KERNEL(hier_top_8_8, uint8_t, 8)

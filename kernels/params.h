@@ -12,63 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "launch.h"
 #include "search/metric_rule.h"
 
 /* Pairs of planes that one launch can answer. */
 #define MVF_CUDA_BATCH 32
 /* The same of true motion. */
 #define MVF_TM_BATCH 8
-
-/* Threads of a block, by kernel. */
-#define MVF_PAD_THREADS 128
-#define MVF_SEARCH_THREADS 128
-#define MVF_ELIMINATE_THREADS 512
-#define MVF_EXHAUST_THREADS 256
-#define MVF_RATE_THREADS 256
-/* At most. */
-#define MVF_PARTITION_THREADS 256
-#define MVF_REFINE_THREADS 256
-#define MVF_REFINE_SATD_THREADS 256
-#define MVF_PYRAMID_THREADS 128
-#define MVF_HIER_TOP_THREADS 256
-#define MVF_HIER_BELOW_THREADS 128
-
-/* Samples of a level, or sums of cells, that one thread makes. */
-#define MVF_PYRAMID_RUN 4
-/* Most blocks of the top level of method hier that one thread block takes. */
-#define MVF_HIER_TILE_BLOCKS 64
-/* Bytes that one thread copies, of which the origins of their windows are multiples. */
-#define MVF_HIER_COPY_BYTES 16
-#define MVF_BLOCK_SEARCH_THREADS 256
-
-/* Candidates of a strip of the kernels for squares, by sample size, and how far apart the rows of
- * their window are, in words: strip times pitch is 1 modulo 32 banks, and so is each range that is
- * a multiple of 16 px in candidates, so that a row of strips goes on in the banks after those where
- * the one before it ends. */
-#define MVF_PARTITION_STRIP_8 17
-#define MVF_PARTITION_PITCH_8 145
-#define MVF_PARTITION_STRIP_16 11
-#define MVF_PARTITION_PITCH_16 131
-
-/* Sums that one thread of the rate kernel keeps, each of its own. */
-#define MVF_RATE_CHAINS 16
-
-/* What a warp of refine_satd.cu takes: samples each way, and its planes: words from one row to the
- * next (rows two apart begin 8 banks apart), and of each of the four, from the row above on. */
-#define MVF_REFINE_PIECE 16
-#define MVF_REFINE_PLANE_PITCH 20
-#define MVF_REFINE_PLANE_WORDS ((MVF_REFINE_PIECE + 1) * MVF_REFINE_PLANE_PITCH)
-
-/* Bytes that one thread of the pad kernel writes; rows and the left border are multiples. */
-#define MVF_PAD_BYTES 16
-
-/* Dynamic shared memory that every device gives without being asked, less the kernel's own. */
-#define MVF_SEARCH_SHARED_BYTES (48 * 1024 - 256)
-
-/* Dynamic shared memory of the kernels for 16x16 blocks: two thread blocks of each fit into a
- * multiprocessor of sm_90. */
-#define MVF_ELIMINATE_SHARED_BYTES 115696
-#define MVF_EXHAUST_SHARED_BYTES 67776
 
 /* Of the kernels for 16x16 blocks, in samples: the block, the tile of blocks that one thread block
  * takes, how far its search window reaches beyond the tile, and the longest vector. */
@@ -327,14 +277,6 @@ static_assert(sizeof(mvf_block_params) == 448 + 48 * MVF_CUDA_BATCH, "same layou
 
 /* True motion. */
 
-/* Threads of a block: of most kernels; those that share a cell or a line; tiles of cells or px. */
-#define MVF_TM_THREADS 128
-#define MVF_TM_TEAM 8
-#define MVF_TM_PATH_THREADS 64
-#define MVF_TM_TILE_W 32
-#define MVF_TM_TILE_H 8
-#define MVF_TM_TILE_THREADS 256
-
 static_assert(MVF_TM_TILE_W * MVF_TM_TILE_H == MVF_TM_TILE_THREADS, "a thread for each");
 
 /* One level of an image, or of a picture on its way there. */
@@ -422,7 +364,8 @@ typedef struct mvf_full_params {
     int32_t origin_x, origin_y, n_windows_x, n_windows_y;
     /* Whether the exhaustive kernel takes every block instead of the groups listed for it. */
     int32_t every_group;
-    int32_t reserved;
+    /* Of the elimination: hard blocks of a tile that it searches itself, if they are no more. */
+    int32_t hard_blocks;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
     /* For each pair mvf_full_match, not yet, half, or long written, which may be near its own; 0:
      * none. They are read by chance: no answer depends on them. */

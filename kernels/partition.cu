@@ -378,20 +378,13 @@ template <typename Sample> static __device__ void search(const mvf_partition_par
     store_level(p, u, shared, pair, 3, 21);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, 2)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
     partition_8(const __grid_constant__ mvf_partition_params params)
 {
     search<uint8_t>(params);
 }
 
-// Two thread blocks leave a thread too few registers for 16-bit samples before sm_90.
-#if __CUDA_ARCH__ >= 900
-#define BLOCKS_EACH_16 2
-#else
-#define BLOCKS_EACH_16 1
-#endif
-
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, BLOCKS_EACH_16)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
     partition_16(const __grid_constant__ mvf_partition_params params)
 {
     search<uint16_t>(params);

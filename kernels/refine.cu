@@ -316,11 +316,11 @@ static __device__ void refine(const mvf_refine_params &params)
     }
 }
 
-#define REFINE(name, filter, tile)                                      \
-    extern "C" __global__ void __launch_bounds__(MVF_REFINE_THREADS, 1) \
-        name(const __grid_constant__ mvf_refine_params params)          \
-    {                                                                   \
-        refine<filter, tile>(params);                                   \
+#define REFINE(name, filter, tile)                                                      \
+    extern "C" __global__ void __launch_bounds__(MVF_REFINE_THREADS, MVF_REFINE_BLOCKS) \
+        name(const __grid_constant__ mvf_refine_params params)                          \
+    {                                                                                   \
+        refine<filter, tile>(params);                                                   \
     }
 
 REFINE(refine_h264_8, MVF_FILTER_H264, 8)

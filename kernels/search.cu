@@ -17,7 +17,7 @@
 #include "search/rule.h"
 
 // Candidates of one group.
-#define GROUP 4
+#define GROUP MVF_SEARCH_GROUP
 
 // What a team of threads shares beside its block and window.
 template <int32_t Team> struct search_shared {
@@ -246,21 +246,13 @@ static __device__ void search(const mvf_search_params &p)
         store_match(pair.matches, index, best);
 }
 
-// Thread blocks that a multiprocessor shall hold: left to itself the compiler takes 64 registers on
-// some architectures and spills; with this it takes 72 (sm_120: 96) and does not.
-#if __CUDA_ARCH__ >= 1200
-#define BLOCKS_EACH 5
-#else
-#define BLOCKS_EACH 7
-#endif
-
 // search_SAMPLEBITS_wWORDS: rows are compared WORDS words of four bytes at a time; _warp: by a team
 // of one warp.
-#define SEARCH_KERNEL(name, sample, words, team)                                  \
-    extern "C" __global__ void __launch_bounds__(MVF_SEARCH_THREADS, BLOCKS_EACH) \
-        name(const __grid_constant__ mvf_search_params p)                         \
-    {                                                                             \
-        search<sample, words, team>(p);                                           \
+#define SEARCH_KERNEL(name, sample, words, team)                                        \
+    extern "C" __global__ void __launch_bounds__(MVF_SEARCH_THREADS, MVF_SEARCH_BLOCKS) \
+        name(const __grid_constant__ mvf_search_params p)                               \
+    {                                                                                   \
+        search<sample, words, team>(p);                                                 \
     }
 
 SEARCH_KERNEL(search_8_w1, uint8_t, 1, MVF_SEARCH_THREADS)

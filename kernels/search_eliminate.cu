@@ -30,13 +30,11 @@ enum {
     THREADS = MVF_ELIMINATE_THREADS,
     BLOCKS = 16,
     WINDOW = MVF_FULL_TILE + 2 * MVF_FULL_HALO,
-    WORDS = 17,         // words of four candidates in a row of 65
-    WINDOW_PITCH = 144, // bytes; 36 words keep rows of one SAD in different banks
+    WORDS = 17, // words of four candidates in a row of 65
+    WINDOW_PITCH = MVF_ELIMINATE_WINDOW_PITCH,
     CURRENT_PITCH = 80,
     CURRENT_OFFSET = WINDOW * WINDOW_PITCH,
-    // 35 words: what is left of a block lies close together, in rows as in columns. H200, wall: 33
-    // words take 1 % longer.
-    CELL_PITCH = 140,
+    CELL_PITCH = MVF_ELIMINATE_CELL_PITCH,
     CELL_ROWS = 128,
     PAIR_PITCH = 232,
     PAIR_ROWS = 121,
@@ -49,11 +47,7 @@ enum {
     NEVER = 1023, // a level 1 bound no threshold reaches
     NO_HINT = 0x7fff7fff,
     ALL_ALLOWED = 0x40004000, // the whole 65 x 65 window, as tile_shared.allowed
-    // H200, 1080p, +-32, us a frame on bunny / street / wall: 600 words 31.4 / 39.7 / 25.8,
-    // 900 31.4 / 38.8 / 25.8.
-    HARD_WORDS_MAX = 900, // of a block's 1105
-    // The same: 8 blocks slow bunny down by 1.1.
-    HARD_BLOCKS_MAX = 3, // of a tile, searched here all the same
+    HARD_WORDS_MAX = MVF_ELIMINATE_HARD_WORDS,
     KEPT = 40 // survivors of level 2 a warp holds: a batch of 8 less one, and a warp's worth
 };
 
@@ -1010,16 +1004,16 @@ static __device__ __forceinline__ void wait_for(const uint32_t *flag)
 }
 
 // A tile with few hard blocks searches them itself.
-static __device__ __forceinline__ bool gives_up(uint32_t hard)
+static __device__ __forceinline__ bool gives_up(const mvf_full_params &p, uint32_t hard)
 {
-    return __popc(hard) > HARD_BLOCKS_MAX;
+    return __popc(hard) > p.hard_blocks;
 }
 
 static __device__ __forceinline__ void write_block(const mvf_full_params &p, const tile_job &job,
                                                    const tile_shared &s, uint32_t hard, int b)
 {
     int col = job.tx * 4 + (b & 3), row = job.ty * 4 + (b >> 2);
-    if (!gives_up(hard))
+    if (!gives_up(p, hard))
         hard = 0;
     if (col < p.cols && row < p.rows && !(hard >> b & 1))
         write_match(p.pairs[job.pair].matches, row * p.cols + col, s.best[b]);
@@ -1043,13 +1037,14 @@ static __device__ __forceinline__ void scan_tile(const tile_job &job, tile_share
 }
 
 template <bool RAGGED>
-static __device__ __forceinline__ void finish_tile(const tile_job &job, tile_shared &s,
-                                                   const uint8_t *region, int parity)
+static __device__ __forceinline__ void finish_tile(const mvf_full_params &p, const tile_job &job,
+                                                   tile_shared &s, const uint8_t *region,
+                                                   int parity)
 {
     uint32_t hard = s.hard[parity];
     const uint16_t *near = (const uint16_t *)(s.region[parity ^ 1] + NEAR_OFFSET);
     search_lists<RAGGED>(job, s, s.scale[parity].shift4,
-                         lists_of(s, near, gives_up(hard) ? 0 : hard), region);
+                         lists_of(s, near, gives_up(p, hard) ? 0 : hard), region);
 }
 
 static __device__ __forceinline__ void reset_range(sum_range *range)
@@ -1098,15 +1093,7 @@ static __device__ __forceinline__ void look_ahead(const mvf_full_params &p, tile
     __syncwarp();
 }
 
-// Thread blocks that a multiprocessor shall hold. sm_100 has the shared memory for two as well, but
-// spills with the 64 registers that leaves.
-#if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000
-#define BLOCKS_EACH 2
-#else
-#define BLOCKS_EACH 1
-#endif
-
-extern "C" __global__ void __launch_bounds__(MVF_ELIMINATE_THREADS, BLOCKS_EACH)
+extern "C" __global__ void __launch_bounds__(MVF_ELIMINATE_THREADS, MVF_ELIMINATE_BLOCKS)
     search_eliminate(const __grid_constant__ mvf_full_params p)
 {
     DYNAMIC_SHARED(__align__(128) uint8_t, memory);
@@ -1146,9 +1133,9 @@ extern "C" __global__ void __launch_bounds__(MVF_ELIMINATE_THREADS, BLOCKS_EACH)
         look_ahead(p, s, turn);
         if (turn >= 0) {
             if (job.ragged)
-                finish_tile<true>(job, s, region, parity);
+                finish_tile<true>(p, job, s, region, parity);
             else
-                finish_tile<false>(job, s, region, parity);
+                finish_tile<false>(p, job, s, region, parity);
         }
         if (next.pair < 0)
             break;

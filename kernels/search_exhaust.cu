@@ -16,7 +16,7 @@ enum {
     WINDOW = MVF_FULL_TILE + 2 * MVF_FULL_HALO,
     WINDOW_ROWS = 2 * MVF_FULL_BLOCK + 2 * MVF_FULL_HALO,
     EXPANDED_PITCH = 132, // words
-    STRIP = 13,
+    STRIP = MVF_EXHAUST_STRIP,
     STRIPS = 5,
     TURNS = 2 * STRIPS, // of a block, the last column aside
     ROWS = STRIP * STRIPS,
@@ -46,6 +46,14 @@ struct group_shared {
 static_assert(sizeof(group_shared) == MVF_EXHAUST_SHARED_BYTES,
               "the launcher takes the size from params.h");
 
+// A short list is split, for less latency.
+static __device__ __forceinline__ int parts_of_group(const mvf_full_params &p, int groups)
+{
+    if (p.every_group || groups > MVF_EXHAUST_SHORT_LIST * (int)gridDim.x)
+        return 1;
+    return groups * GROUP > (int)gridDim.x ? 4 : GROUP;
+}
+
 static __device__ group_job job_at(const mvf_full_params &p, int index)
 {
     group_job job;
@@ -53,9 +61,7 @@ static __device__ group_job job_at(const mvf_full_params &p, int index)
     int cols = (p.cols + 3) / 4, rows = (p.rows + 1) / 2;
     int groups = p.every_group ? cols * rows * p.n_pairs
                                : (int)((const mvf_full_counters *)p.counters)->n_groups;
-    int parts = p.every_group || groups > 4 * (int)gridDim.x
-                    ? 1
-                    : 4; // a short list is split, for less latency
+    int parts = parts_of_group(p, groups);
     job.index = index;
     job.pair = -1;
     if (at >= groups * parts)
@@ -71,7 +77,7 @@ static __device__ group_job job_at(const mvf_full_params &p, int index)
         job.pair = group.pair;
         job.row = group.row;
         job.col = group.col;
-        job.mask = parts == 1 ? group.mask : group.mask & 3 << 2 * (at % parts);
+        job.mask = group.mask & ((1 << GROUP / parts) - 1) << GROUP / parts * (at % parts);
     }
     if (p.cols - 4 * job.col < 4)
         job.mask &= ((1 << (p.cols - 4 * job.col)) - 1) * 0x11;
@@ -305,14 +311,7 @@ static __device__ __forceinline__ void leave_counters_zero(mvf_full_counters *co
         counters->next_tile = counters->n_groups = counters->next_group = counters->n_done = 0;
 }
 
-// Thread blocks that the shared memory of a multiprocessor holds.
-#if __CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
-#define BLOCKS_EACH 2
-#else
-#define BLOCKS_EACH 1
-#endif
-
-extern "C" __global__ void __launch_bounds__(MVF_EXHAUST_THREADS, BLOCKS_EACH)
+extern "C" __global__ void __launch_bounds__(MVF_EXHAUST_THREADS, MVF_EXHAUST_BLOCKS)
     search_exhaust(const __grid_constant__ mvf_full_params p)
 {
     DYNAMIC_SHARED(__align__(128) uint8_t, memory);

@@ -6,7 +6,7 @@
 
 // Pins what the search relies on: __vibmin_s32(a, b, &p) sets p when the first operand is kept,
 // equality included, and __vibmax_s32 likewise.
-extern "C" __global__ void __launch_bounds__(32)
+extern "C" __global__ void __launch_bounds__(MVF_SELF_TEST_THREADS)
     self_test(const int32_t *operands, mvf_self_test_result *result)
 {
     mvf_self_test_result r = {0, 0, 0};

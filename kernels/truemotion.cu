@@ -419,14 +419,7 @@ static __device__ __forceinline__ void label(const mvf_tm_params &p, tm_list *li
     write_labels(p, flow, cell, own, team_cost<FEW>(p, w, own, cell.lane), c);
 }
 
-// Thread blocks that a multiprocessor shall hold. With 8, sm_80 spills a register.
-#if __CUDA_ARCH__ < 900
-#define LABEL_BLOCKS 6
-#else
-#define LABEL_BLOCKS 8
-#endif
-
-extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS, LABEL_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS, MVF_TM_LABEL_BLOCKS)
     truemotion_label(mvf_tm_params p)
 {
     __shared__ tm_list lists[MVF_TM_THREADS / TEAM];
@@ -458,7 +451,7 @@ static __device__ __forceinline__ tm_line line_of_team(const mvf_tm_params &p, i
 }
 
 // How many cells ahead of their use labels and costs are fetched.
-#define AHEAD 4
+#define AHEAD MVF_TM_PATH_AHEAD
 
 // What comes in of a line, and the way along it.
 struct tm_path_reader {

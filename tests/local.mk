@@ -64,7 +64,7 @@ endif
 
 # The laws of the source tree.
 law_tests = tests/law/api.tap tests/law/format.tap tests/law/headers.tap tests/law/includes.tap \
-	tests/law/machine_code.tap tests/law/symbols.tap
+	tests/law/launch.tap tests/law/machine_code.tap tests/law/symbols.tap
 TESTS += $(law_tests)
 EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.symbols \
 	tests/law/libmvfield-video.symbols

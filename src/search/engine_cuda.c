@@ -125,7 +125,8 @@ static mvf_status run_self_test(mvf_cuda *cuda, CUmodule module, CUdeviceptr mem
     void *arguments[] = {&memory, &answer};
     MVF_CUDA_TRY(cuda, cuModuleGetFunction, &function, module, "self_test");
     MVF_CUDA_TRY(cuda, cuMemcpyHtoDAsync_v2, memory, operands, sizeof operands, NULL);
-    MVF_CUDA_TRY(cuda, cuLaunchKernel, function, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL);
+    MVF_CUDA_TRY(cuda, cuLaunchKernel, function, 1, 1, 1, MVF_SELF_TEST_THREADS, 1, 1, 0, NULL,
+                 arguments, NULL);
     MVF_CUDA_TRY(cuda, cuMemcpyDtoH_v2, result, answer, sizeof *result);
     return MVF_OK;
 }

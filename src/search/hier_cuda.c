@@ -20,16 +20,6 @@ extern const unsigned char mvf_fatbin_hier_below[];
 #define MORE_CELLS_BELOW 16
 #define PLANE_ALIGNMENT 256
 
-/* hier_top.cu: the columns of a group; shared memory that the kernel declares, and what a tile may
- * take beside if three thread blocks are to share a multiprocessor of sm_90. */
-#define GROUP 4
-#define TILE_STATIC_BYTES 4224
-#define TILE_BYTES (228 * 1024 / 3 - 1024 - TILE_STATIC_BYTES)
-#define TILE_SIDE 8
-/* hier_below.cu: its starts, and shared memory that leaves room for 36 warps and more. */
-#define MAX_STARTS 10
-#define BELOW_BYTES (24 * 1024)
-
 static int64_t round_up(int64_t value, int64_t unit)
 {
     return (value + unit - 1) / unit * unit;
@@ -152,7 +142,7 @@ static void lay_out_tile(mvf_hier_plan *plan, const mvf_search_config *config, i
                             level->range_x, unit);
     int32_t h = widest_tile(level->rows, n_rows, level->step_y, level->block_h, level->height,
                             level->range_y, 1);
-    int32_t copied = ((w - 1) / GROUP * GROUP + block_w + GROUP) * size;
+    int32_t copied = ((w - 1) / MVF_HIER_GROUP * MVF_HIER_GROUP + block_w + MVF_HIER_GROUP) * size;
     p->tile_cols = n_cols;
     p->tile_rows = n_rows;
     p->n_tiles_across = divide_up(level->cols, n_cols);
@@ -160,9 +150,9 @@ static void lay_out_tile(mvf_hier_plan *plan, const mvf_search_config *config, i
     /* Rows of samples begin in other banks. */
     p->sample_pitch = 4 * (divide_up(copied, MVF_HIER_COPY_BYTES) | 1);
     p->sample_rows = h - 1 + block_h;
-    p->table_pitch = (int32_t)round_up(w, GROUP);
+    p->table_pitch = (int32_t)round_up(w, MVF_HIER_GROUP);
     p->table_rows = h;
-    p->sum_pitch = divide_up(w + block_w / 2, GROUP);
+    p->sum_pitch = divide_up(w + block_w / 2, MVF_HIER_GROUP);
     p->sum_rows = h + block_h / 2;
     plan->n_tiles = p->n_tiles_across * divide_up(level->rows, n_rows);
     plan->top_shared_bytes = 4 * (p->sample_pitch * p->sample_rows +
@@ -173,11 +163,12 @@ static void lay_out_tile(mvf_hier_plan *plan, const mvf_search_config *config, i
 /* Of the tiles that fit into shared memory the one with the least of its table for each block. */
 static void choose_tile(mvf_hier_plan *plan, const mvf_search_config *config, const mvf_cuda *cuda)
 {
-    int32_t most_bytes = min_i32(TILE_BYTES, cuda->shared_bytes - TILE_STATIC_BYTES);
+    int32_t most_bytes =
+        min_i32(MVF_HIER_TILE_BYTES, cuda->shared_bytes - MVF_HIER_TOP_STATIC_BYTES);
     int32_t best_cols = 1, best_rows = 1;
     double best = -1;
-    for (int32_t n_cols = TILE_SIDE; n_cols; n_cols /= 2)
-        for (int32_t n_rows = TILE_SIDE; n_rows; n_rows /= 2) {
+    for (int32_t n_cols = MVF_HIER_TILE_SIDE; n_cols; n_cols /= 2)
+        for (int32_t n_rows = MVF_HIER_TILE_SIDE; n_rows; n_rows /= 2) {
             lay_out_tile(plan, config, n_cols, n_rows);
             double cost = (double)(plan->top.table_pitch * plan->top.table_rows) / n_cols / n_rows;
             if (plan->top_shared_bytes > most_bytes || (best >= 0 && cost >= best))
@@ -209,7 +200,7 @@ static void prepare_stage(mvf_hier_plan *plan, const mvf_search_config *config, 
     int32_t block_w = level ? mvf_rule_coarse_block(config->block_w) : config->block_w;
     int32_t block_h = level ? mvf_rule_coarse_block(config->block_h) : config->block_h;
     int32_t row_words = block_w * config->sample_bytes / 4, block_words = row_words * block_h;
-    int32_t window_words = (row_words + 1) * (block_h + 2), words = BELOW_BYTES / 4;
+    int32_t window_words = (row_words + 1) * (block_h + 2), words = MVF_HIER_BELOW_SHARED_BYTES / 4;
     stage->n_warps = MVF_HIER_BELOW_THREADS / 32;
     while (words / stage->n_warps < block_words + window_words)
         stage->n_warps /= 2;
@@ -218,7 +209,7 @@ static void prepare_stage(mvf_hier_plan *plan, const mvf_search_config *config, 
         (mvf_hier_below_params){.level = level_params(plan, config, level),
                                 .above_cols = mvf_rule_level_cells(config->cols, level + 1),
                                 .above_rows = mvf_rule_level_cells(config->rows, level + 1),
-                                .n_at_once = min_i32(n_at_once, MAX_STARTS)};
+                                .n_at_once = min_i32(n_at_once, MVF_HIER_STARTS)};
     stage->params.warp_words =
         (int32_t)round_up(block_words + stage->params.n_at_once * window_words, 4);
     stage->shared_bytes = 4 * stage->params.warp_words * stage->n_warps;

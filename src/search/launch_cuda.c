@@ -18,11 +18,6 @@ _Static_assert(sizeof(mvf_match) == sizeof(mvf_full_match) &&
                    offsetof(mvf_match, cost) == offsetof(mvf_full_match, cost),
                "the kernels write matches");
 
-/* Columns of candidates that one load serves; see search.cu. */
-#define GROUP 4
-/* Most groups of a panel: a wider one leaves too few threads to share out its rows. */
-#define MAX_PANEL_GROUPS 32
-
 static int32_t min_i32(int32_t a, int32_t b)
 {
     return a < b ? a : b;
@@ -69,8 +64,8 @@ static void widen_border(int32_t size, int32_t range, int32_t *before, int32_t *
 mvf_cuda_layout mvf_cuda_plane_layout(const mvf_search_config *config)
 {
     int32_t sample_bytes = config->sample_bytes;
-    mvf_cuda_layout layout = {.left = config->range_x + GROUP,
-                              .right = config->range_x + MVF_MAX_BLOCK + 2 * GROUP,
+    mvf_cuda_layout layout = {.left = config->range_x + MVF_SEARCH_GROUP,
+                              .right = config->range_x + MVF_MAX_BLOCK + 2 * MVF_SEARCH_GROUP,
                               .top = config->range_y,
                               .bottom = config->range_y + MVF_MAX_BLOCK};
     if (is_full_block_search(config)) {
@@ -125,11 +120,11 @@ static panel_layout lay_out_panels(const mvf_search_config *config, int32_t team
 static panel_layout best_layout(const mvf_search_config *config, int32_t team)
 {
     /* The first candidate may be the last sample of a group. */
-    int32_t n_groups = divide_up(2 * config->range_x + 1 + GROUP - 1, GROUP);
+    int32_t n_groups = divide_up(2 * config->range_x + 1 + MVF_SEARCH_GROUP - 1, MVF_SEARCH_GROUP);
     panel_layout best = {.cost = INT64_MAX};
     for (int32_t n_across = 1; n_across <= n_groups; n_across++) {
         int32_t panel_groups = divide_up(n_groups, n_across);
-        if (panel_groups > MAX_PANEL_GROUPS)
+        if (panel_groups > MVF_SEARCH_PANEL_GROUPS)
             continue;
         panel_layout layout = lay_out_panels(config, team, panel_groups, n_across);
         if (layout.cost < best.cost)
@@ -138,11 +133,7 @@ static panel_layout best_layout(const mvf_search_config *config, int32_t team)
     return best;
 }
 
-/*
- * A warp for each block of the frame where that costs less than all threads for one. H200, bunny,
- * 1080p, us a frame with all threads and with a warp: 16x16 +-16 86.6 and 55.7, +-32 176 and 149;
- * 8x8 +-16 210 and 122; 4x4 +-8 509 and 187; 32x32 +-32 126 and 120; but 64x64 +-64 340 and 558.
- */
+/* A warp for each block of the frame where that costs less than all threads for one. */
 static int serves_search(const mvf_launch_shape *shape, const mvf_search_config *config,
                          const mvf_cuda *cuda)
 {
@@ -196,10 +187,6 @@ static mvf_status enqueue_search(mvf_cuda *cuda, const mvf_launch_plan *plan,
 
 /* The kernels for 16x16 blocks of 8-bit samples side by side. */
 
-/* Thread blocks for each multiprocessor: as many as one of sm_90 holds. Where fewer fit, the rest
- * starts late and finds the tiles handed out. */
-#define FULL_BLOCKS_EACH 2
-
 /* From capability 8.0 on: the kernels count on copies that run while they compute. */
 static int serves_full(const mvf_launch_shape *shape, const mvf_search_config *config,
                        const mvf_cuda *cuda)
@@ -244,7 +231,7 @@ static void prepare_full(mvf_launch_plan *plan, const mvf_search_config *config,
                            .inside = config->edges == MVF_EDGES_INSIDE};
     mvf_full_windows(config->range_x, &p->origin_x, &p->n_windows_x);
     mvf_full_windows(config->range_y, &p->origin_y, &p->n_windows_y);
-    plan->n_thread_blocks = FULL_BLOCKS_EACH * cuda->multiprocessors;
+    plan->n_thread_blocks = MVF_FULL_BLOCKS * cuda->multiprocessors;
 }
 
 static void prepare_eliminate(mvf_launch_plan *plan, const mvf_search_config *config,
@@ -287,6 +274,8 @@ static mvf_full_params full_params(const mvf_launch_plan *plan, const mvf_search
     params.counters = scratch;
     params.groups = scratch + sizeof(mvf_full_counters);
     params.n_pairs = n_jobs;
+    params.hard_blocks = n_jobs < MVF_ELIMINATE_FEW_PAIRS ? MVF_ELIMINATE_HARD_BLOCKS_OF_FEW
+                                                          : MVF_ELIMINATE_HARD_BLOCKS;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
     for (int32_t i = 0; i < n_jobs; i++)
         params.hints[i] = hints_for(before, pairs, &pairs[i]);
@@ -345,7 +334,8 @@ static mvf_status enqueue_exhaust(mvf_cuda *cuda, const mvf_launch_plan *plan,
     }
 
 /*
- * The launch shapes, most particular first. The last of each sample size serves everything.
+ * Who serves what, most particular first; launch.h has the threads and sizes. The last of each
+ * sample size serves everything.
  *
  * 16x16 blocks by elimination at every range: H200, 1080p, batch of 32, frames a second on bunny /
  * street / wall: 32,901 / 26,910 / 39,580 at +-32, where search_8_w4_warp has 6,995 / 4,836 / 6,131
@@ -378,11 +368,11 @@ static const mvf_launch_shape shapes[] = {
     BLOCK_SHAPE("block_metric_8_t4", 1, 4, 0),
     BLOCK_SHAPE("block_metric_16_t8", 2, 8, 0),
     BLOCK_SHAPE("block_metric_16_t4", 2, 4, 0),
-    SEARCH_SHAPE("search_8_w4_warp", 32, 1, 16),
-    SEARCH_SHAPE("search_8_w2_warp", 32, 1, 8),
-    SEARCH_SHAPE("search_8_w1_warp", 32, 1, 4),
-    SEARCH_SHAPE("search_16_w4_warp", 32, 2, 16),
-    SEARCH_SHAPE("search_16_w2_warp", 32, 2, 8),
+    SEARCH_SHAPE("search_8_w4_warp", MVF_SEARCH_TEAM, 1, 16),
+    SEARCH_SHAPE("search_8_w2_warp", MVF_SEARCH_TEAM, 1, 8),
+    SEARCH_SHAPE("search_8_w1_warp", MVF_SEARCH_TEAM, 1, 4),
+    SEARCH_SHAPE("search_16_w4_warp", MVF_SEARCH_TEAM, 2, 16),
+    SEARCH_SHAPE("search_16_w2_warp", MVF_SEARCH_TEAM, 2, 8),
     SEARCH_SHAPE("search_8_w4", MVF_SEARCH_THREADS, 1, 16),
     SEARCH_SHAPE("search_8_w2", MVF_SEARCH_THREADS, 1, 8),
     SEARCH_SHAPE("search_8_w1", MVF_SEARCH_THREADS, 1, 4),

@@ -8,8 +8,6 @@ extern const unsigned char mvf_fatbin_self_test[];
 
 #define ROUNDS 8192
 #define N_LAUNCHES 7
-/* Blocks for each multiprocessor: as many as it holds. */
-#define BLOCKS_EACH 8
 
 typedef struct rate_run {
     mvf_cuda cuda;
@@ -22,7 +20,7 @@ typedef struct rate_run {
 static mvf_status prepare(rate_run *run)
 {
     mvf_cuda *cuda = &run->cuda;
-    size_t n_threads = (size_t)cuda->multiprocessors * BLOCKS_EACH * MVF_RATE_THREADS;
+    size_t n_threads = (size_t)cuda->multiprocessors * MVF_RATE_BLOCKS * MVF_RATE_THREADS;
     MVF_TRY(mvf_cuda_load(cuda, &run->module, mvf_fatbin_self_test));
     MVF_CUDA_TRY(cuda, cuModuleGetFunction, &run->function, run->module, "sad_rate");
     MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &run->sink, n_threads * sizeof(uint32_t));
@@ -37,8 +35,9 @@ static mvf_status time_launch(rate_run *run, float *milliseconds)
     int32_t n_rounds = ROUNDS;
     void *arguments[] = {&run->sink, &n_rounds};
     MVF_CUDA_TRY(cuda, cuEventRecord, run->start, NULL);
-    MVF_CUDA_TRY(cuda, cuLaunchKernel, run->function, (unsigned)cuda->multiprocessors * BLOCKS_EACH,
-                 1, 1, MVF_RATE_THREADS, 1, 1, 0, NULL, arguments, NULL);
+    MVF_CUDA_TRY(cuda, cuLaunchKernel, run->function,
+                 (unsigned)cuda->multiprocessors * MVF_RATE_BLOCKS, 1, 1, MVF_RATE_THREADS, 1, 1, 0,
+                 NULL, arguments, NULL);
     MVF_CUDA_TRY(cuda, cuEventRecord, run->end, NULL);
     MVF_CUDA_TRY(cuda, cuEventSynchronize, run->end);
     MVF_CUDA_TRY(cuda, cuEventElapsedTime, milliseconds, run->start, run->end);
@@ -48,8 +47,8 @@ static mvf_status time_launch(rate_run *run, float *milliseconds)
 /* The best of a few launches: the first ones warm the device up. */
 static mvf_status measure(rate_run *run, double *differences_per_second)
 {
-    double per_launch =
-        4.0 * MVF_RATE_CHAINS * ROUNDS * MVF_RATE_THREADS * BLOCKS_EACH * run->cuda.multiprocessors;
+    double per_launch = 4.0 * MVF_RATE_CHAINS * ROUNDS * MVF_RATE_THREADS * MVF_RATE_BLOCKS *
+                        run->cuda.multiprocessors;
     MVF_TRY(prepare(run));
     *differences_per_second = 0;
     for (int i = 0; i < N_LAUNCHES; i++) {

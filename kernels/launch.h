@@ -1,0 +1,210 @@
+/*
+ * launch.h - the table of launch shapes: threads of a block, how many blocks a multiprocessor shall
+ * hold, shared memory, and every other constant of a kernel that was chosen by its speed.
+ *
+ * Before each row stands what it was chosen by. Figures are of one H200, in microseconds a frame of
+ * 1080p in batches of 32 unless they say otherwise, on the scenes bunny / street / wall of the clip
+ * mix-1080p-h264.mp4, before and after; PERFORMANCE.md has the rest. "Untried" rows are as first
+ * written: no other value was measured. "Fits" rows follow from sizes and registers, not from
+ * speed.
+ *
+ * Blocks a multiprocessor (the second number of __launch_bounds__) are by architecture: on the host
+ * their values mean nothing.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef MVF_KERNELS_LAUNCH_H
+#define MVF_KERNELS_LAUNCH_H
+
+/* All kernels. */
+
+/* Fits: dynamic shared memory that every device gives without being asked, less the kernel's own.
+ */
+#define MVF_SEARCH_SHARED_BYTES (48 * 1024 - 256)
+
+/* plane.cu */
+
+/* Untried. */
+#define MVF_PAD_THREADS 128
+/* Fits: bytes that one thread writes; rows and the left border are multiples. */
+#define MVF_PAD_BYTES 16
+
+/* self_test.cu */
+
+/* Fits: one warp, for the three cases. */
+#define MVF_SELF_TEST_THREADS 32
+/* H200, no clip: blocks of 256 threads, 8 a multiprocessor, 16 sums a thread reach 65.4 to 66.9 T
+ * differences/s of 66.9 that the clock allows. */
+#define MVF_RATE_THREADS 256
+#define MVF_RATE_BLOCKS 8
+#define MVF_RATE_CHAINS 16
+
+/* search.cu: blocks of any size by all candidates. */
+
+/* H200, bunny: all threads for one block of the frame before, a warp after: 16x16 +-16 86.6, 55.7;
+ * +-32 176, 149; 8x8 +-16 210, 122; 4x4 +-8 509, 187; 32x32 +-32 126, 120; but 64x64 +-64 340, 558,
+ * so both are there, and launch_cuda.c takes the one that it reckons to cost less. */
+#define MVF_SEARCH_THREADS 128
+#define MVF_SEARCH_TEAM 32
+/* Fits: left to itself the compiler takes 64 registers on some architectures and spills; with this
+ * it takes 72 (sm_120: 96) and does not. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+#define MVF_SEARCH_BLOCKS 5
+#else
+#define MVF_SEARCH_BLOCKS 7
+#endif
+/* Untried: columns of candidates that one load serves, and most groups of them in a panel, since a
+ * wider one leaves too few threads to share out its rows. */
+#define MVF_SEARCH_GROUP 4
+#define MVF_SEARCH_PANEL_GROUPS 32
+
+/* search_eliminate.cu: 16x16 blocks of 8 bits by elimination. */
+
+/* Fits: two blocks to a multiprocessor of sm_90. sm_100 has the shared memory for two as well, but
+ * spills with the 64 registers that leaves. */
+#define MVF_ELIMINATE_THREADS 512
+#define MVF_ELIMINATE_SHARED_BYTES 115696
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000
+#define MVF_ELIMINATE_BLOCKS 2
+#else
+#define MVF_ELIMINATE_BLOCKS 1
+#endif
+/* Fits: blocks that are launched for each multiprocessor, as many as one of sm_90 holds, of this
+ * kernel and of search_exhaust.cu. Where fewer fit, the rest starts late and finds the tiles handed
+ * out. */
+#define MVF_FULL_BLOCKS 2
+/* H200, of a block's 1105 words, so many left by level 1 before it goes to brute force: 600 words
+ * 31.4 / 39.7 / 25.8, 900 words 31.4 / 38.8 / 25.8. */
+#define MVF_ELIMINATE_HARD_WORDS 900
+/* H200, so many blocks of a tile are searched here all the same: 8 slow bunny down by 1.1. */
+#define MVF_ELIMINATE_HARD_BLOCKS 3
+/* The same where the launch has fewer pairs than that: a tile with three of them lasts longer than
+ * the launch needs to hand them over. Untried; with 250 words and none in place, one frame alone,
+ * H200, bunny / wall: 97 / 56 before, 77 / 64 after. */
+#define MVF_ELIMINATE_FEW_PAIRS 4
+#define MVF_ELIMINATE_HARD_BLOCKS_OF_FEW 0
+/* H200, bytes between rows of samples: 132 before, 144 after, SADs of single candidates alone, 8
+ * lanes each, street: 42, 30. 36 words keep rows of one SAD in different banks. */
+#define MVF_ELIMINATE_WINDOW_PITCH 144
+/* H200, bytes between rows of 4x4 sums: 132 before, 140 after, wall: 1 % less. What is left of a
+ * block lies close together, in rows as in columns. */
+#define MVF_ELIMINATE_CELL_PITCH 140
+
+/* search_exhaust.cu: 16x16 blocks of 8 bits by all candidates. */
+
+/* H200, noise, of the limit: 320 threads, strips of 13 rows 0.605; 128, strips of 11 0.67; 256,
+ * strips of 13, 4x2 blocks to a window 0.834. */
+#define MVF_EXHAUST_THREADS 256
+#define MVF_EXHAUST_STRIP 13
+/* Fits: two blocks to a multiprocessor of sm_80, sm_90 and sm_100. */
+#define MVF_EXHAUST_SHARED_BYTES 67776
+#if defined(__CUDA_ARCH__) && \
+    (__CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200))
+#define MVF_EXHAUST_BLOCKS 2
+#else
+#define MVF_EXHAUST_BLOCKS 1
+#endif
+/* H200, lists of up to so many groups a block are dealt out in quarters, for less latency: whole
+ * groups before, quarters after, bunny's share of it: 2.4, 1.5. Lists that leave a block for each
+ * block of the frame are dealt out one by one: untried. */
+#define MVF_EXHAUST_SHORT_LIST 4
+
+/* hier_pyramid.cu: the levels of method hier. */
+
+/* Untried: threads, and samples of a level, or sums of cells, that one thread makes. */
+#define MVF_PYRAMID_THREADS 128
+#define MVF_PYRAMID_RUN 4
+
+/* hier_top.cu: the top level of method hier. */
+
+/* Fits: three blocks to a multiprocessor of sm_90, with 80 registers a thread. */
+#define MVF_HIER_TOP_THREADS 256
+#define MVF_HIER_TOP_BLOCKS 3
+/* Fits: shared memory that the kernel declares, and what a tile may take beside it if that many
+ * blocks are to share the 228 KiB of sm_90. */
+#define MVF_HIER_TOP_STATIC_BYTES 4224
+#define MVF_HIER_TILE_BYTES (228 * 1024 / MVF_HIER_TOP_BLOCKS - 1024 - MVF_HIER_TOP_STATIC_BYTES)
+/* Untried: most blocks of a tile, across or down, and in all. */
+#define MVF_HIER_TILE_SIDE 8
+#define MVF_HIER_TILE_BLOCKS (MVF_HIER_TILE_SIDE * MVF_HIER_TILE_SIDE)
+/* Fits: candidates of a group, which one load of four words serves, and bytes that one thread
+ * copies, of which the origins of windows are multiples. */
+#define MVF_HIER_GROUP 4
+#define MVF_HIER_COPY_BYTES 16
+/* The guess looks at one row in so many. No card: rounds of 32 groups compared, counted in the
+ * emulator, one row in one 2.4 / 2.9 / 2.5, in two 2.4 / 3.0 / 2.4, in three 3.2 / 3.3 / 5.7. */
+#define MVF_HIER_GUESS_ROWS 2
+/* Steps of a scan that share a look at their verdicts. Untried. */
+#define MVF_HIER_STEPS 4
+
+/* hier_below.cu: the levels below. */
+
+/* Untried: at most so many threads. */
+#define MVF_HIER_BELOW_THREADS 128
+/* Fits: starts of a block (its parent, that one's eight neighbours, and zero), and shared memory
+ * that leaves room for 36 warps and more. */
+#define MVF_HIER_STARTS 10
+#define MVF_HIER_BELOW_SHARED_BYTES (24 * 1024)
+
+/* block_search.cu: any metric, rates and partitions. */
+
+/* Untried: at most so many threads. */
+#define MVF_BLOCK_SEARCH_THREADS 256
+/* Fits: none of them spills; tiles of 8x8 differences need more registers. */
+#define MVF_BLOCK_SEARCH_BLOCKS 2
+#define MVF_BLOCK_SEARCH_FEW_BLOCKS 1
+
+/* partition.cu: squares of 64 to 8. */
+
+/* Fits: two blocks to a multiprocessor, but before sm_90 they leave a thread too few registers for
+ * 16-bit samples. */
+#define MVF_PARTITION_THREADS 256
+#define MVF_PARTITION_8_BLOCKS 2
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define MVF_PARTITION_16_BLOCKS 2
+#else
+#define MVF_PARTITION_16_BLOCKS 1
+#endif
+/* Fits: candidates of a strip, by sample size, and how far apart the rows of their window are, in
+ * words: strip times pitch is 1 modulo 32 banks, and so is each range that is a multiple of 16 px
+ * in candidates, so that a row of strips goes on in the banks after those where the one before it
+ * ends. */
+#define MVF_PARTITION_STRIP_8 17
+#define MVF_PARTITION_PITCH_8 145
+#define MVF_PARTITION_STRIP_16 11
+#define MVF_PARTITION_PITCH_16 131
+
+/* refine.cu, refine_satd.cu */
+
+/* Fits: at most so many threads. */
+#define MVF_REFINE_THREADS 256
+#define MVF_REFINE_BLOCKS 1
+/* Untried. */
+#define MVF_REFINE_SATD_THREADS 256
+/* Fits: what a warp of refine_satd.cu takes, samples each way, and its planes: words from one row
+ * to the next (rows two apart begin 8 banks apart), and of each of the four, from the row above on.
+ */
+#define MVF_REFINE_PIECE 16
+#define MVF_REFINE_PLANE_PITCH 20
+#define MVF_REFINE_PLANE_WORDS ((MVF_REFINE_PIECE + 1) * MVF_REFINE_PLANE_PITCH)
+
+/* truemotion.cu, truemotion_image.cu */
+
+/* Untried: threads of most kernels; those that share a cell or a line; tiles of cells or px. */
+#define MVF_TM_THREADS 128
+#define MVF_TM_TEAM 8
+#define MVF_TM_PATH_THREADS 64
+#define MVF_TM_TILE_W 32
+#define MVF_TM_TILE_H 8
+#define MVF_TM_TILE_THREADS 256
+/* Fits: with 8 blocks a multiprocessor sm_80 spills a register. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define MVF_TM_LABEL_BLOCKS 6
+#else
+#define MVF_TM_LABEL_BLOCKS 8
+#endif
+/* H200, cells that a path loads ahead: 1 before, 4 after, with the minimum from the shuffled sums:
+ * 154, 80 a launch at 480x270 cells; 8 the same as 4. */
+#define MVF_TM_PATH_AHEAD 4
+
+#endif
