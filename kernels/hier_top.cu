@@ -88,6 +88,8 @@ struct top_columns {
 struct top_scan {
     top_columns columns;
     int32_t row, n_found;
+    // Rows of the lane's column that the guess has compared, or -1.
+    int32_t compared[2];
 };
 
 // What a whole warp knows about a block.
@@ -414,6 +416,23 @@ static __device__ void next_columns(const mvf_hier_top_params &p, const top_bloc
 {
     scan.columns = start_columns(p, b, first, most_columns(max(b.n_groups - first, 1)), 1);
     scan.row = 0;
+    scan.compared[0] = scan.compared[1] = -1;
+}
+
+// The first columns, and what the guess has compared of them: with 16 columns two rows of each, of
+// its two lanes; with fewer columns two of more.
+static __device__ void begin_scan(const mvf_hier_top_params &p, const top_block &b, top_scan &scan,
+                                  const top_pick &guess)
+{
+    scan.n_found = 0;
+    next_columns(p, b, scan, 0);
+    int32_t n = most_columns(b.n_groups), lane = scan.columns.column - (b.n_groups - n) / 2;
+    bool is_known = lane >= 0;
+#pragma unroll
+    for (int32_t i = 0; i < 2; i++) {
+        int32_t row = __shfl_sync(ALL_LANES, guess.row, lane + i * n & 31);
+        scan.compared[i] = is_known ? row : -1;
+    }
 }
 
 // Lists the groups of the rows from `row` on that may win.
@@ -421,7 +440,8 @@ static __device__ void list_groups(const top_block &b, top_scan &scan, uint16_t 
                                    int32_t verdict)
 {
     row += scan.columns.lane_row;
-    bool may_win = verdict < 0 && row < b.n_rows;
+    bool may_win =
+        (verdict < 0) & (row < b.n_rows) & (row != scan.compared[0]) & (row != scan.compared[1]);
     uint32_t lanes = __ballot_sync(ALL_LANES, may_win);
     if (lanes == 0)
         return;
@@ -485,10 +505,10 @@ static __device__ void search_item(const mvf_hier_top_params &p, const top_tile 
     known = __shfl_sync(ALL_LANES, known, 0);
     top_state state;
     set_best<Block>(p, t, b, state, {(int32_t)(known >> 32), (uint32_t)known});
-    top_scan scan = {.n_found = 0};
-    next_columns(p, b, scan, 0);
+    top_scan scan;
     uint16_t *found = shared.found[threadIdx.x / 32];
     top_pick pick = pick_least(p, b);
+    begin_scan(p, b, scan, pick);
     while (__any_sync(ALL_LANES, pick.active)) {
         compare_group<Sample, Block>(p, t, b, state, pick);
         if (state.limit < 0)
