@@ -202,6 +202,68 @@ static void check_placing(check_run *run, mvf_cuda *cuda, const placing *p, CUst
     check_pairs(&t, "true motion");
 }
 
+/* The library's own copies of pictures on the device. */
+
+static void check_refusals(check_run *run, const mvf_picture *picture)
+{
+    mvf_device_picture *copy;
+    mvf_picture elsewhere = *picture;
+    elsewhere.memory = MVF_MEMORY_CUDA;
+    int ok = mvf_device_picture_open(&copy, 0, WIDTH, HEIGHT, 8, &elsewhere, NULL) ==
+                 MVF_ERROR_ARGUMENT &&
+             !copy;
+    ok &= mvf_device_picture_open(&copy, 0, 0, HEIGHT, 8, picture, NULL) == MVF_ERROR_ARGUMENT;
+    ok &= mvf_device_picture_open(&copy, 0, WIDTH, HEIGHT, 17, picture, NULL) == MVF_ERROR_ARGUMENT;
+    ok &= mvf_device_picture_open(&copy, 1000, WIDTH, HEIGHT, 8, picture, NULL) ==
+              MVF_ERROR_NO_DEVICE &&
+          !copy;
+    mvf_device_picture_close(&copy);
+    check_result(run, ok, "cuda: copies of pictures that cannot be had");
+}
+
+static mvf_field *search_pictures(const mvf_options *options, int32_t bit_depth,
+                                  const mvf_picture *pictures)
+{
+    mvf_field *field;
+    mvf_search(options, WIDTH, HEIGHT, bit_depth, &pictures[1], &pictures[0], &field);
+    return field;
+}
+
+static void check_copies(check_run *run, int32_t bit_depth)
+{
+    check_plane planes[2];
+    mvf_picture host[2], device[2];
+    mvf_device_picture *copies[2] = {NULL, NULL};
+    mvf_options options;
+    int ok = 1;
+    mvf_options_init(&options);
+    options.logger = run->logger;
+    options.range_x = options.range_y = 7;
+    options.backend = MVF_BACKEND_CUDA;
+    for (int i = 0; i < 2; i++) {
+        check_plane_alloc(run, &planes[i], WIDTH, HEIGHT, bit_depth);
+        check_plane_fill(run, &planes[i], FILL_TEXTURE, 2 * i);
+        host[i] = check_plane_picture(&planes[i], i);
+        ok &= mvf_device_picture_open(&copies[i], 0, WIDTH, HEIGHT, bit_depth, &host[i],
+                                      &run->logger) == MVF_OK;
+        if (ok)
+            mvf_device_picture_get(copies[i], &device[i]);
+    }
+    if (ok) {
+        mvf_field *expected = search_pictures(&options, bit_depth, host),
+                  *field = search_pictures(&options, bit_depth, device);
+        ok = same_blocks(field, expected) && field->frame == 1;
+        mvf_field_free(&expected);
+        mvf_field_free(&field);
+    }
+    check_result(run, ok, "cuda: copies of pictures on the device");
+    check_refusals(run, &host[0]);
+    for (int i = 0; i < 2; i++) {
+        mvf_device_picture_close(&copies[i]);
+        check_plane_free(&planes[i]);
+    }
+}
+
 void check_cuda_pictures(check_run *run)
 {
     mvf_cuda cuda;
@@ -214,6 +276,8 @@ void check_cuda_pictures(check_run *run)
                  "cuda: make a stream");
     for (size_t i = 0; i < sizeof placings / sizeof placings[0]; i++)
         check_placing(run, &cuda, &placings[i], placings[i].on_stream ? stream : NULL);
+    check_copies(run, 8);
+    check_copies(run, 12);
     if (stream)
         cuda.driver.cuStreamDestroy_v2(stream);
     mvf_cuda_leave(&cuda);
