@@ -488,6 +488,8 @@ static void print_table(const check_run *run, const row_table *t, double rate)
 static void bench_table(check_run *run, row_table *t)
 {
     double rate = sad_rate(run);
+    if (run->n_rows && (size_t)run->n_rows < t->n_rows)
+        t->n_rows = (size_t)run->n_rows;
     for (size_t k = 0; k < N_SCENES && !run->n_failed; k++)
         for (size_t i = 0; is_at_hand(run, &scenes[k]) && i < t->n_rows && !run->n_failed;)
             i = time_depth(run, t, k, i);

@@ -59,7 +59,7 @@ static void check_pair(check_run *run, const check_case *c)
 {
     char what[256];
     check_plane planes[2];
-    if (is_left_out(run, c))
+    if (is_left_out(run, c) || !check_takes(run))
         return;
     check_case_alloc_planes(run, c, planes, 2, 3);
     mvf_field *expected = search_pair(run, c, MVF_BACKEND_CPU, planes);
@@ -196,6 +196,8 @@ static void check_side_by_side(check_run *run, const check_case *cases, mvf_meth
     check_plane planes[N_SEARCHERS][N_PLANES];
     mvf_field *expected[N_SEARCHERS][N_FRAMES];
     int n_sent[N_SEARCHERS] = {0}, n_received[N_SEARCHERS] = {0}, n_left = N_SEARCHERS * N_FRAMES;
+    if (!check_takes(run))
+        return;
     for (int i = 0; i < N_SEARCHERS; i++) {
         mvf_options options = case_options(run, &cases[i], MVF_BACKEND_CUDA);
         options.method = method;
@@ -232,6 +234,8 @@ static void check_many_runs(check_run *run, check_fill fill)
     const check_case small = {70, 50, 8, 16, 16, 0, 0, 8, 8, MVF_EDGES_CLAMP, fill};
     const check_case c = run->small ? small : large;
     check_plane planes[2];
+    if (!check_takes(run))
+        return;
     check_case_alloc_planes(run, &c, planes, 2, 3);
     mvf_field *expected = search_pair(run, &c, MVF_BACKEND_CPU, planes);
     for (int i = 0; i < 20; i++) {

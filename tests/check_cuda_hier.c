@@ -309,6 +309,8 @@ static void check_levels(check_run *run, mvf_cuda *cuda, const check_case *c)
     levels l = {.planes = {{{.origin = NULL}}}};
     device_levels d = {.cuda = cuda};
     mvf_options options = hier_options(run, c);
+    if (!check_takes(run))
+        return;
     require(mvf_search_configure(&config, &options, c->width, c->height, c->bit_depth), "no case");
     check_case_alloc_planes(run, c, planes, 2, 5);
     mvf_picture pictures[2] = {check_plane_picture(&planes[0], 0),

@@ -169,7 +169,7 @@ void check_cuda_rows_small(check_run *run)
                                      {70, 50, 32, 32, MVF_EDGES_CLAMP},
                                      {83, 67, 40, 9, MVF_EDGES_INSIDE}};
     static const check_fill fills[] = {FILL_NOISE, FILL_TEXTURE};
-    static const int batches[] = {2, 0};
+    static const int batches[] = {2, MVF_ELIMINATE_FEW_PAIRS, 0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_row_case(run, &cases[i], fills, 2, batches);
 }
@@ -180,7 +180,8 @@ void check_cuda_rows(check_run *run)
                                        {64, 64}, {130, 17}, {203, 131}, {321, 241}};
     static const int32_t ranges[][2] = {{0, 0},  {1, 1},    {5, 31},  {16, 16},   {32, 32},
                                         {40, 9}, {33, 100}, {64, 64}, {100, 100}, {127, 127}};
-    static const int one[] = {5, 0}, many[] = {1, 2, 31, 32, 0}, few[] = {3, 0};
+    static const int one[] = {5, 0}, many[] = {1, 2, 31, 32, 0};
+    static const int small[2][2] = {{MVF_ELIMINATE_FEW_PAIRS - 1, 0}, {MVF_ELIMINATE_FEW_PAIRS, 0}};
     for (int i = 0; i < 8; i++)
         for (int k = 0; k < 10; k++)
             for (int inside = 0; inside < 2; inside++) {
@@ -189,7 +190,8 @@ void check_cuda_rows(check_run *run)
                 if (!run->small)
                     check_row_case(run, &c, all_fills, N_FILLS, i == 6 ? many : one);
                 else if (i < 5 && k < 6)
-                    check_row_case(run, &c, all_fills + (i + 3 * k + inside) % N_FILLS, 1, few);
+                    check_row_case(run, &c, all_fills + (i + 3 * k + inside) % N_FILLS, 1,
+                                   small[(i + k) % 2]);
             }
 }
 

@@ -242,6 +242,8 @@ static void check_hier_case(check_run *run, const check_case *c)
 {
     check_plane planes[2];
     char what[256];
+    if (!check_takes(run))
+        return;
     oracle o = {.options = check_case_options(run, c),
                 .step_x = c->step_x ? c->step_x : c->block_w,
                 .step_y = c->step_y ? c->step_y : c->block_h};

@@ -1,14 +1,16 @@
 /*
  * check_kernels - every kernel and every engine against plain C, and their benchmark.
  *
- *     check_kernels [--cuda [--small]] [--seed N] [--only TEXT] [--bench [--clip FILE]]
+ *     check_kernels [--cuda [--small] [--share I/N]] [--seed N] [--only TEXT]
+ *                   [--bench [--rows N] [--clip FILE]]
  *
  * Without --cuda it checks the CPU; with it the first CUDA device, and exits with 77 where there is
- * none (with 1 when MVF_REQUIRE_GPU is set); --small leaves out what takes long on a device that is
- * emulated. The seed is printed and each group is seeded anew, so a failure can be run again by
- * itself with --seed and --only. --bench times what passed, each benchmark under a name of its own
- * for --only, such as "bench rows"; FILE
- * holds 8-bit luma frames of 1920x1080 to time CUDA on, beside patterns.
+ * none (with 1 when MVF_REQUIRE_GPU is set). --small leaves out what takes long on a device that is
+ * emulated, and --share takes one case in N, for tools that slow everything down. The seed is
+ * printed and each group is seeded anew, so a failure can be run again by itself with --seed and
+ * --only. --bench times what passed, each benchmark under a name of its own for --only, such as
+ * "bench rows", of tables the first N rows; FILE holds 8-bit luma frames of 1920x1080 to time CUDA
+ * on, beside patterns.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -83,6 +85,11 @@ uint32_t check_random(check_run *run)
     return (uint32_t)(run->state * 2685821657736338717ull >> 32);
 }
 
+int check_takes(check_run *run)
+{
+    return run->n_cases++ % run->n_shares == run->share;
+}
+
 void check_result(check_run *run, int ok, const char *what)
 {
     run->n_checks++;
@@ -90,6 +97,13 @@ void check_result(check_run *run, int ok, const char *what)
         return;
     run->n_failed++;
     fprintf(stderr, "FAIL: %s (seed %llu)\n", what, (unsigned long long)run->seed);
+}
+
+static int is_share(check_run *run, const char *text)
+{
+    char rest;
+    return sscanf(text, "%d/%d%c", &run->share, &run->n_shares, &rest) == 2 && run->share >= 0 &&
+           run->share < run->n_shares;
 }
 
 static uint64_t parse_arguments(check_run *run, int argc, char **argv)
@@ -100,17 +114,21 @@ static uint64_t parse_arguments(check_run *run, int argc, char **argv)
             run->cuda = 1;
         else if (!strcmp(argv[i], "--small"))
             run->small = 1;
+        else if (!strcmp(argv[i], "--share") && i + 1 < argc && is_share(run, argv[i + 1]))
+            i++;
         else if (!strcmp(argv[i], "--bench"))
             run->bench = 1;
         else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
             seed = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--only") && i + 1 < argc)
             run->only = argv[++i];
+        else if (!strcmp(argv[i], "--rows") && i + 1 < argc)
+            run->n_rows = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--clip") && i + 1 < argc)
             run->clip = argv[++i];
         else {
-            fprintf(stderr, "usage: check_kernels [--cuda [--small]] [--seed N] [--only TEXT] "
-                            "[--bench [--clip FILE]]\n");
+            fprintf(stderr, "usage: check_kernels [--cuda [--small] [--share I/N]] [--seed N] "
+                            "[--only TEXT] [--bench [--rows N] [--clip FILE]]\n");
             exit(2);
         }
     }
@@ -161,7 +179,7 @@ int main(int argc, char **argv)
 {
     /* What has passed shall be seen even if the program is ended from outside. */
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-    check_run run = {.logger = {print_message, NULL}};
+    check_run run = {.logger = {print_message, NULL}, .n_shares = 1};
     run.seed = parse_arguments(&run, argc, argv);
     printf("seed %llu\n", (unsigned long long)run.seed);
     if (run.cuda)
@@ -173,6 +191,7 @@ int main(int argc, char **argv)
         int before = run.n_checks, failed = run.n_failed;
         double start = seconds();
         run.state = run.seed * 2 + 1;
+        run.n_cases = 0;
         groups[i].run(&run);
         printf("%-24s %6d checks, %d failed, %.1f s\n", groups[i].name, run.n_checks - before,
                run.n_failed - failed, seconds() - start);

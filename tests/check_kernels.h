@@ -17,11 +17,19 @@ typedef struct check_run {
     int cuda, bench;
     /* Few cases and small ones, for a device that is slow. */
     int small;
+    /* Of the cases of each group only those whose number, from 0 on, is `share` modulo n_shares:
+     * for tools that slow kernels down a hundredfold. */
+    int share, n_shares, n_cases;
+    /* Of tables of measurements only the first rows; 0: all. */
+    int n_rows;
     int n_checks, n_failed;
     mvf_logger logger;
 } check_run;
 
 uint32_t check_random(check_run *run);
+
+/* Whether this run takes the group's next case. */
+int check_takes(check_run *run);
 
 /* Counts one check and prints `what` if it failed. */
 void check_result(check_run *run, int ok, const char *what);

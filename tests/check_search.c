@@ -139,6 +139,8 @@ static void check_engine(check_run *run, const check_case *c, const engine_choic
 static void check_against_rule(check_run *run, const check_case *c)
 {
     check_plane planes[2];
+    if (!check_takes(run))
+        return;
     check_case_alloc_planes(run, c, planes, 2, 3);
     int32_t step_x = c->step_x ? c->step_x : c->block_w,
             step_y = c->step_y ? c->step_y : c->block_h;
