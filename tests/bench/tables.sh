@@ -25,11 +25,13 @@ trap 'exit 130' HUP INT TERM
 tables() {
 	cat << 'END'
 cuda_rows	CUDA, elimination and brute force (`kernels/search_eliminate.cu`, `kernels/search_exhaust.cu`)
+-	One frame alone
 cuda	CUDA, general kernels (`kernels/search.cu`)
 minimum	The minimum and its place (`tests/minimum.cu`)
 same_bits	The same bits
 cuda_hier	CUDA, method hier (`kernels/hier_*.cu`)
 same_bits_hier	The same bits by method hier
+cuda_command	CUDA, the calling thread
 cpu	CPU
 -	What limits it
 -	What was tried
@@ -116,14 +118,28 @@ run_same_bits_hier() {
 
 # The scenes of the clip of PERFORMANCE.md; of any other, its first frames.
 run_cpu() {
+	bench_scenes --backend cpu --threads 1
+}
+
+# bench_scenes OPTION...
+bench_scenes() {
 	if [ "$clip" != "$bench_clip" ]; then
-		"$program" bench "$clip" --threads 1 --start "${MVF_BENCH_START:-0}"
+		"$program" bench "$clip" "$@" --start "${MVF_BENCH_START:-0}"
 		return
 	fi
 	for scene in "0 30 bunny" "30 54 street" "84 77 wall"; do
-		set -- $scene
-		printf '%s: ' "$3"
-		"$program" bench "$clip" --backend cpu --threads 1 --start "$1" --frames "$2"
+		printf '%s: ' "${scene##* }"
+		scene=${scene% *}
+		"$program" bench "$clip" "$@" --start "${scene% *}" --frames "${scene#* }"
+	done
+}
+
+# Both methods at their usual ranges, and other block sizes.
+run_cuda_command() {
+	has_gpu || return 0
+	bench_scenes --backend cuda
+	for block in 8 32 64; do
+		bench_scenes --backend cuda --block $block --range 32
 	done
 }
 
