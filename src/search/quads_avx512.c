@@ -60,31 +60,24 @@ static void squares_16x16(const uint8_t *current, ptrdiff_t current_stride_bytes
     __m512i block[4][2];
 #pragma GCC unroll 4
     for (int32_t i = 0; i < 4; i++) {
-        __m512i rows = load_quad(current + 4 * i * current_stride_bytes, current_stride_bytes);
+        __m512i rows = load_quad(current + i * current_stride_bytes, 4 * current_stride_bytes);
         block[i][0] = _mm512_shuffle_epi32(rows, 0x50);
         block[i][1] = _mm512_shuffle_epi32(rows, 0xfa);
     }
     for (int32_t k = 0; k < n; k++) {
         const uint8_t *p = place_of(reference, stride_bytes, at[k]);
-        __m512i left = load_quad(p, stride_bytes), right = load_quad(p + 8, stride_bytes);
         __m512i sums[MVF_SQUARE];
-#pragma GCC unroll 4
-        for (int32_t i = 0; i < 4; i++) {
-            p += 4 * stride_bytes;
-            __m512i next = i < 3 ? load_quad(p, stride_bytes)
-                                 : _mm512_castsi256_si512(load_pair(p, stride_bytes));
-            __m512i next_right = i < 3 ? load_quad(p + 8, stride_bytes)
-                                       : _mm512_castsi256_si512(load_pair(p + 8, stride_bytes));
-            __m512i a = square_row(block[i], left, right);
-            __m512i b = square_row(block[i], _mm512_alignr_epi64(next, left, 2),
-                                   _mm512_alignr_epi64(next_right, right, 2));
-            __m512i c = square_row(block[i], _mm512_alignr_epi64(next, left, 4),
-                                   _mm512_alignr_epi64(next_right, right, 4));
-            sums[0] = i ? _mm512_add_epi16(sums[0], a) : a;
-            sums[1] = i ? _mm512_add_epi16(sums[1], b) : b;
-            sums[2] = i ? _mm512_add_epi16(sums[2], c) : c;
-            left = next;
-            right = next_right;
+#pragma GCC unroll 6
+        for (int32_t i = 0; i < 4 + MVF_SQUARE - 1; i++, p += stride_bytes) {
+            __m512i left = load_quad(p, 4 * stride_bytes);
+            __m512i right = load_quad(p + 8, 4 * stride_bytes);
+#pragma GCC unroll 3
+            for (int32_t y = 0; y < MVF_SQUARE; y++) {
+                if (i < y || i - y > 3)
+                    continue;
+                __m512i sum = square_row(block[i - y], left, right);
+                sums[y] = i == y ? sum : _mm512_add_epi16(sums[y], sum);
+            }
         }
         settle_square(sums, &lowest[k], &where[k]);
     }
