@@ -681,7 +681,8 @@ static int open_lists(mvf_full_scratch *scratch, const mvf_full_config *config)
     size_t nx = 2 * (size_t)config->range_x + 1, ny = 2 * (size_t)config->range_y + 1;
     size_t n_groups = ((nx + MVF_GROUP - 1) / MVF_GROUP * ny + 32) * BATCH;
     size_t n_bounds = scratch->means.cell ? (nx / MVF_GROUP + 2) * MVF_BOUNDS_ROOM(ny) : 0;
-    size_t n_words = 2 * n_groups + MVF_LIST_ROOM + ny + 16;
+    /* So many that the bounds behind them are aligned. */
+    size_t n_words = (2 * n_groups + MVF_LIST_ROOM + ny + 16 + 15) / 16 * 16;
     uint32_t *memory = mvf_alloc_aligned(n_words + n_bounds / 2, sizeof *memory);
     if (!memory)
         return 0;

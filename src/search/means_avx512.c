@@ -318,22 +318,35 @@ static int32_t column_groups(const uint16_t *bounds, int32_t ny, __m512i most, i
     return n;
 }
 
+/* Which fours of rows have bounds up to `most`: without branches, since none can be predicted. */
+static uint64_t fours_with_hits(const uint16_t *bounds, int32_t ny, __m512i most)
+{
+    uint64_t hits = 0;
+    bounds += BOUND_LOWS;
+    for (int32_t i = 0; i < (ny + 3) / 4; i++, bounds += BOUND_FOUR)
+        hits |= (uint64_t)(_mm512_cmple_epu16_mask(_mm512_loadu_si512(bounds), most) != 0) << i;
+    return hits;
+}
+
 static int32_t means_groups_avx512(const uint16_t *bounds, int32_t cell, int32_t ny, uint16_t limit,
                                    uint32_t columns, int32_t x, const mvf_groups *groups, int32_t n)
 {
     const __m512i order = bounds_order(cell), most = _mm512_set1_epi16((short)limit);
     if (columns == 1)
         return column_groups(bounds, ny, most, x, groups, n);
-    for (int32_t y = 0; y < ny; y += 4, bounds += BOUND_FOUR) {
-        if (!_mm512_cmple_epu16_mask(_mm512_loadu_si512(bounds + BOUND_LOWS), most))
-            continue;
-        for (int32_t i = 0; i < (ny - y < 4 ? ny - y : 4); i++) {
-            __m512i row =
-                _mm512_permutexvar_epi16(order, _mm512_loadu_si512(bounds + i * MVF_GROUP));
-            uint32_t mask = _mm512_cmple_epu16_mask(row, most) & columns;
-            groups->at[n] = (uint32_t)(y + i) << 16 | (uint32_t)x;
-            groups->mask[n] = mask;
-            n += mask != 0;
+    for (int32_t first = 0; first < ny; first += 256, bounds += 64 * BOUND_FOUR) {
+        int32_t n_rows = ny - first < 256 ? ny - first : 256;
+        for (uint64_t fours = fours_with_hits(bounds, n_rows, most); fours; fours &= fours - 1) {
+            int32_t y = 4 * __builtin_ctzll(fours);
+            const uint16_t *four = bounds + y / 4 * BOUND_FOUR;
+            for (int32_t i = 0; i < (n_rows - y < 4 ? n_rows - y : 4); i++) {
+                __m512i row =
+                    _mm512_permutexvar_epi16(order, _mm512_loadu_si512(four + i * MVF_GROUP));
+                uint32_t mask = _mm512_cmple_epu16_mask(row, most) & columns;
+                groups->at[n] = (uint32_t)(first + y + i) << 16 | (uint32_t)x;
+                groups->mask[n] = mask;
+                n += mask != 0;
+            }
         }
     }
     return n;
