@@ -5,8 +5,8 @@ cuda_sources = kernels/block_search.cu kernels/hier_below.cu kernels/hier_pyrami
 	kernels/refine_satd.cu kernels/search.cu kernels/search_eliminate.cu kernels/search_exhaust.cu \
 	kernels/self_test.cu kernels/truemotion.cu kernels/truemotion_image.cu
 EXTRA_DIST += $(cuda_sources) kernels/differences.h kernels/guides.h kernels/instructions.h \
-	kernels/launch.h kernels/params.h kernels/rank.h kernels/sad.h kernels/search_full.h \
-	kernels/walk.h kernels/warp.h \
+	kernels/launch.h kernels/params.h kernels/paths.h kernels/rank.h kernels/sad.h \
+	kernels/search_full.h kernels/vectors.h kernels/walk.h kernels/warp.h \
 	kernels/embed.sh
 # Of check_kernels alone.
 cuda_test_sources = tests/minimum.cu

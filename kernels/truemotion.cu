@@ -3,10 +3,11 @@
 //
 // SPDX-License-Identifier: BSD-2-Clause
 #include "params.h"
+#include "paths.h"
 #include "search/truemotion_rule.h"
+#include "vectors.h"
 
 #define TEAM MVF_TM_TEAM
-#define ALL_LANES 0xffffffffu
 #define NO_KEY 0x7fffffff
 #define TILE_W MVF_TM_TILE_W
 #define TILE_H MVF_TM_TILE_H
@@ -15,23 +16,6 @@ static_assert(MVF_TM_PLACES == TEAM, "the lanes of a team are the places of a ce
 
 __constant__ uint8_t far_weights[MVF_TM_N_WEIGHTS] = {MVF_TM_WEIGHTS};
 __constant__ uint8_t near_weights[MVF_TM_N_NEAR_WEIGHTS] = {MVF_TM_NEAR_WEIGHTS};
-
-// A vector is one word: x below, y above.
-
-static __device__ __forceinline__ int32_t x_of(uint32_t v)
-{
-    return (int16_t)(v & 0xffff);
-}
-
-static __device__ __forceinline__ int32_t y_of(uint32_t v)
-{
-    return (int16_t)(v >> 16);
-}
-
-static __device__ __forceinline__ uint32_t vector_of(int32_t x, int32_t y)
-{
-    return (uint32_t)x & 0xffff | (uint32_t)y << 16;
-}
 
 static __device__ __forceinline__ int32_t clamp_between(int32_t value, int32_t low, int32_t high)
 {
@@ -42,11 +26,6 @@ static __device__ __forceinline__ uint32_t clamped_vector(int32_t x, int32_t y)
 {
     return vector_of(clamp_between(x, -MVF_TM_MAX_VECTOR, MVF_TM_MAX_VECTOR),
                      clamp_between(y, -MVF_TM_MAX_VECTOR, MVF_TM_MAX_VECTOR));
-}
-
-static __device__ __forceinline__ int32_t distance(uint32_t a, uint32_t b)
-{
-    return (int32_t)__sad(x_of(a), x_of(b), __sad(y_of(a), y_of(b), 0u));
 }
 
 // The quotient rounded down; the divisor is positive.
@@ -432,112 +411,36 @@ extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS, MVF_TM_LABEL_BLOCKS
 
 // Paths.
 
-// A line of cells in one sense.
-struct tm_line {
-    int32_t first, step, n, sense;
-};
-
-static __device__ __forceinline__ tm_line line_of_team(const mvf_tm_params &p, int32_t index)
+static __device__ __forceinline__ label_grid labels_of(const mvf_tm_params &p,
+                                                       const mvf_tm_flow &flow)
 {
-    int32_t n_row_lines = p.by_rows ? 2 * p.rows : 0, along = index < n_row_lines;
-    int32_t which = (along ? index : index - n_row_lines) >> 1, back = index & 1;
-    tm_line line = {along ? which * p.cols : which, along ? 1 : p.cols, along ? p.cols : p.rows,
-                    (along ? 0 : 2) + back};
-    if (back) {
-        line.first += (line.n - 1) * line.step;
-        line.step = -line.step;
-    }
-    return line;
+    label_grid g = {(const uint32_t *)(flow.work + p.labels),
+                    (const int16_t *)(flow.work + p.costs),
+                    (int16_t *)(flow.work + p.paths),
+                    p.path_bytes,
+                    p.cols,
+                    p.rows,
+                    p.by_rows,
+                    p.by_cols,
+                    p.penalty_max};
+    return g;
 }
 
-// How many cells ahead of their use labels and costs are fetched.
-#define AHEAD MVF_TM_PATH_AHEAD
-
-// What comes in of a line, and the way along it.
-struct tm_path_reader {
-    const uint32_t *labels; // of the line's first cell
-    const int16_t *costs;
-    int32_t step, last; // from cell to cell, in places; the last cell
-    uint32_t label[AHEAD];
-    int32_t cost[AHEAD];
-};
-
-static __device__ __forceinline__ void fetch(tm_path_reader &in, int32_t lane, int32_t cell, int k)
-{
-    int32_t at = min(cell, in.last) * in.step + lane;
-    in.label[k] = in.labels[at];
-    in.cost[k] = in.costs[at];
-}
-
-// The cheapest way to a label from those of the cell before: one of them and the step between both,
-// less what the cheapest of them cost.
-static __device__ __forceinline__ int32_t way_to(const uint32_t *before, int32_t sum,
-                                                 uint32_t label, int32_t penalty_max)
-{
-    int32_t best = NO_KEY, least = NO_KEY;
-    uint4 four = *(const uint4 *)before;
-    uint2 two = *(const uint2 *)(before + 4);
-    uint32_t vectors[MVF_TM_LABELS] = {four.x, four.y, four.z, four.w, two.x, two.y};
-#pragma unroll
-    for (int32_t j = 0; j < MVF_TM_LABELS; j++) {
-        int32_t from = __shfl_sync(ALL_LANES, sum, j, TEAM);
-        least = min(least, from);
-        best = __viaddmin_s32(
-            from, min(MVF_TM_PENALTY_SLOPE * distance(label, vectors[j]), penalty_max), best);
-    }
-    return best - least;
-}
-
-// One lane a label: L of each cell of a line.
 extern "C" __global__ void __launch_bounds__(MVF_TM_PATH_THREADS) truemotion_path(mvf_tm_params p)
 {
-    mvf_tm_flow flow = flow_of(p);
-    int32_t lane = threadIdx.x % TEAM;
-    int32_t n_lines = (p.by_rows ? 2 * p.rows : 0) + (p.by_cols ? 2 * p.cols : 0);
-    int32_t index = blockIdx.x * (MVF_TM_PATH_THREADS / TEAM) + threadIdx.x / TEAM;
-    int32_t exists = index < n_lines;
-    tm_line line = line_of_team(p, min(index, n_lines - 1));
-    int64_t first = (int64_t)line.first * MVF_TM_PLACES;
-    tm_path_reader in = {(const uint32_t *)(flow.work + p.labels) + first,
-                         (const int16_t *)(flow.work + p.costs) + first, line.step * MVF_TM_PLACES,
-                         line.n - 1};
-    int16_t *paths = (int16_t *)(flow.work + p.paths + line.sense * p.path_bytes) + first + lane;
-    // Teams of a warp may have lines of different lengths, and shuffle together.
-    int32_t n = max(line.n, __shfl_xor_sync(ALL_LANES, line.n, TEAM)), sum = 0;
-    n = max(n, __shfl_xor_sync(ALL_LANES, n, 2 * TEAM));
-#pragma unroll
-    for (int k = 0; k < AHEAD; k++)
-        fetch(in, lane, k, k);
-    for (int32_t first_cell = 0; first_cell < n; first_cell += AHEAD)
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            int32_t cell = first_cell + k, before = max(min(cell, line.n) - 1, 0);
-            int32_t way = way_to(in.labels + before * in.step, sum, in.label[k], p.penalty_max);
-            sum = in.cost[k] + (cell ? way : 0);
-            fetch(in, lane, cell + AHEAD, k);
-            if (exists && cell < line.n)
-                paths[cell * in.step] = (int16_t)sum;
-        }
+    walk_line(labels_of(p, flow_of(p)),
+              blockIdx.x * (MVF_TM_PATH_THREADS / TEAM) + threadIdx.x / TEAM);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_choose(mvf_tm_params p)
 {
     mvf_tm_flow flow = flow_of(p);
-    int32_t cell = blockIdx.x * MVF_TM_THREADS + threadIdx.x, best = 0, least = NO_KEY;
+    int32_t cell = blockIdx.x * MVF_TM_THREADS + threadIdx.x;
     if (cell >= p.cols * p.rows)
         return;
-    for (int32_t k = 0; k < MVF_TM_LABELS; k++) {
-        int32_t sum = 0;
-        for (int32_t sense = p.by_rows ? 0 : 2; sense < (p.by_cols ? 4 : 2); sense++)
-            sum += ((const int16_t *)(flow.work + p.paths +
-                                      sense * p.path_bytes))[(int64_t)cell * MVF_TM_PLACES + k];
-        if (sum < least) {
-            least = sum;
-            best = k;
-        }
-    }
+    label_grid g = labels_of(p, flow);
     ((uint32_t *)(flow.work + p.vectors))[cell] =
-        ((const uint32_t *)(flow.work + p.labels))[(int64_t)cell * MVF_TM_PLACES + best];
+        g.labels[(int64_t)cell * MVF_TM_PLACES + best_label(g, cell)];
 }
 
 // Medians.
