@@ -188,6 +188,15 @@
 #define MVF_REFINE_PLANE_PITCH 20
 #define MVF_REFINE_PLANE_WORDS ((MVF_REFINE_PIECE + 1) * MVF_REFINE_PLANE_PITCH)
 
+/* smooth_paths.cu, smooth_median.cu */
+
+/* Untried: threads of blocks that label, four blocks of the frame at a time, and of those that have
+ * one for each block of the frame. */
+#define MVF_SMOOTH_LABEL_THREADS 128
+#define MVF_SMOOTH_THREADS 128
+/* Fits: bilinear samples, left to themselves, spill on sm_120; with this nothing does. */
+#define MVF_SMOOTH_BILINEAR_BLOCKS 6
+
 /* truemotion.cu, truemotion_image.cu */
 
 /* Untried: threads of most kernels; those that share a cell or a line; tiles of cells or px. */

@@ -3,7 +3,8 @@
 cuda_sources = kernels/block_search.cu kernels/hier_below.cu kernels/hier_pyramid.cu \
 	kernels/hier_top.cu kernels/partition.cu kernels/plane.cu kernels/refine.cu \
 	kernels/refine_satd.cu kernels/search.cu kernels/search_eliminate.cu kernels/search_exhaust.cu \
-	kernels/self_test.cu kernels/truemotion.cu kernels/truemotion_image.cu
+	kernels/self_test.cu kernels/smooth_median.cu kernels/smooth_paths.cu kernels/truemotion.cu \
+	kernels/truemotion_image.cu
 EXTRA_DIST += $(cuda_sources) kernels/differences.h kernels/guides.h kernels/instructions.h \
 	kernels/launch.h kernels/params.h kernels/paths.h kernels/rank.h kernels/sad.h \
 	kernels/search_full.h kernels/vectors.h kernels/walk.h kernels/warp.h \

@@ -275,6 +275,49 @@ static_assert(offsetof(mvf_block_params, levels) == 80, "same layout in C and CU
 static_assert(offsetof(mvf_block_params, pairs) == 448, "same layout in C and CUDA");
 static_assert(sizeof(mvf_block_params) == 448 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 
+/*
+ * One pass of smooth paths. A team of lanes, a power of two up to a warp, takes one candidate: the
+ * n_items items of a block, 1 << log2_row_items to a row, are words, or columns of a tile's height.
+ */
+typedef struct mvf_smooth_params {
+    int64_t stride_bytes;
+    /* Its table lies on the device. */
+    mvf_rate rate;
+    int32_t width, height, bit_depth;
+    int32_t block_w, block_h, step_x, step_y, cols, rows;
+    /* Whether candidates must lie inside the frame. */
+    int32_t inside;
+    int32_t metric;
+    /* Quarter samples in a unit of the matches' vectors. */
+    int32_t match_units;
+    int32_t reach;
+    int32_t team, n_items, log2_row_items;
+    /* The first pair's memory, and from one pair's to the next one's. */
+    uint64_t work;
+    int64_t pair_bytes;
+    /* In a pair's memory, MVF_TM_PLACES a block: labels in 1/16 sample, the metric at each, C, and
+     * L for each of four senses, from one of which to the next are path_bytes. */
+    int64_t labels, label_costs, path_costs, paths, path_bytes;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+} mvf_smooth_params;
+
+static_assert(offsetof(mvf_smooth_params, inside) == 60, "same layout in C and CUDA");
+static_assert(offsetof(mvf_smooth_params, work) == 88, "same layout in C and CUDA");
+static_assert(offsetof(mvf_smooth_params, pairs) == 144, "same layout in C and CUDA");
+static_assert(sizeof(mvf_smooth_params) == 144 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+
+/* Vector medians of matches: where the first pair's go, mvf_guide_vector in the matches' unit, and
+ * from one pair's to the next one's. */
+typedef struct mvf_median_params {
+    uint64_t medians;
+    int64_t pair_bytes;
+    int32_t cols, rows;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+} mvf_median_params;
+
+static_assert(offsetof(mvf_median_params, pairs) == 24, "same layout in C and CUDA");
+static_assert(sizeof(mvf_median_params) == 24 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+
 /* True motion. */
 
 static_assert(MVF_TM_TILE_W * MVF_TM_TILE_H == MVF_TM_TILE_THREADS, "a thread for each");

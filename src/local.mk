@@ -79,7 +79,8 @@ src_libmvf_internal_la_SOURCES += src/cuda/describe.c \
 	src/search/block_search_cuda.c src/search/block_search_cuda.h \
 	src/search/launch_cuda.h src/search/partition_cuda.c src/search/picture_cuda.c \
 	src/search/partition_cuda.h src/search/rate_cuda.c src/search/refine_cuda.c \
-	src/search/refine_cuda.h src/search/truemotion_cuda.c src/search/truemotion_cuda.h
+	src/search/refine_cuda.h src/search/smooth_cuda.c src/search/smooth_cuda.h \
+	src/search/truemotion_cuda.c src/search/truemotion_cuda.h
 src_libmvf_internal_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS) $(CUDA_CFLAGS) -I$(top_srcdir)/kernels
 else
 src_libmvf_internal_la_SOURCES += src/search/engine_cuda_absent.c

@@ -511,6 +511,65 @@ void bench_cuda_hier(check_run *run)
     bench_table(run, &table);
 }
 
+/* What smoothing adds to a search. */
+
+#define SMOOTH_JOBS 32
+#define SMOOTH_LAUNCHES 5
+
+static const shape smooth_shapes[] = {
+    {.bit_depth = 8, .block_w = 16, .block_h = 16, .range = 32},
+    {.bit_depth = 8, .block_w = 16, .block_h = 16, .range = 32, .subpel = MVF_SUBPEL_QUARTER},
+    {.bit_depth = 8, .block_w = 8, .block_h = 8, .range = 16},
+    {.bit_depth = 8, .block_w = 8, .block_h = 8, .range = 16, .subpel = MVF_SUBPEL_QUARTER},
+    {.bit_depth = 10, .block_w = 16, .block_h = 16, .range = 32},
+};
+
+/* Microseconds a frame. */
+static double time_smooth(check_run *run, const scene *s, const shape *p, mvf_smooth smooth,
+                          const check_plane *frames)
+{
+    bench_engine e;
+    mvf_options options;
+    mvf_cuda_measurement m = {.launch_us = 0};
+    mvf_options_init(&options);
+    options.block_w = p->block_w;
+    options.block_h = p->block_h;
+    options.range_x = options.range_y = p->range;
+    options.subpel = p->subpel;
+    options.smooth = smooth;
+    mvf_status status = open_with(run, &e, &options, 0, frames, MAX_FRAMES);
+    if (status == MVF_OK) {
+        status = measure(&e, s, SMOOTH_JOBS, SMOOTH_LAUNCHES, &m);
+        close_engine(&e);
+    }
+    check_result(run, status == MVF_OK, "cuda: bench");
+    return m.launch_us / SMOOTH_JOBS;
+}
+
+static void bench_smooth_shape(check_run *run, const scene *s, const shape *p)
+{
+    check_plane frames[MAX_FRAMES];
+    alloc_frames(run, s, p->bit_depth, frames, MAX_FRAMES);
+    double none = time_smooth(run, s, p, MVF_SMOOTH_NONE, frames);
+    double median = time_smooth(run, s, p, MVF_SMOOTH_MEDIAN, frames);
+    double path = time_smooth(run, s, p, MVF_SMOOTH_PATH, frames);
+    printf("%-9s %2d bit %2dx%-2d +-%-2d%-17s search %8.1f us/frame, medians %6.1f more, paths "
+           "%6.1f more\n",
+           s->name, p->bit_depth, p->block_w, p->block_h, p->range,
+           p->subpel == MVF_SUBPEL_NONE ? "" : " quarter samples", none, median - none,
+           path - none);
+    for (int i = 0; i < MAX_FRAMES; i++)
+        check_plane_free(&frames[i]);
+}
+
+void bench_cuda_smooth(check_run *run)
+{
+    for (size_t i = 0; i < N_SCENES && !run->n_failed; i++)
+        for (size_t k = 0; k < sizeof smooth_shapes / sizeof smooth_shapes[0]; k++)
+            if (is_at_hand(run, &scenes[i]) && scenes[i].fill != FILL_BLACK && !scenes[i].identical)
+                bench_smooth_shape(run, &scenes[i], &smooth_shapes[k]);
+}
+
 /* True motion, from pictures in host memory to finished fields. */
 
 static double wall_seconds(void)

@@ -54,6 +54,7 @@ static const struct {
     {"cuda encoder", check_cuda_encoder, 1},
     {"cuda truemotion", check_cuda_truemotion, 1},
 #ifdef HAVE_CUDA
+    {"cuda smooth", check_cuda_smooth, 1},
     {"pictures in CUDA memory", check_cuda_pictures, 1},
 #endif
 };
@@ -71,6 +72,7 @@ static const struct {
     {"bench encoder", bench_cuda_encoder, 1},
     {"bench rows", bench_cuda_rows, 1},
     {"bench hier", bench_cuda_hier, 1},
+    {"bench smooth", bench_cuda_smooth, 1},
     {"bench minimum", bench_cuda_minimum, 1},
     {"bench truemotion on CUDA", bench_cuda_true_motion, 1},
 #endif

@@ -115,6 +115,8 @@ void check_cuda_pictures(check_run *run);
 void check_cuda_minimum(check_run *run);
 void check_cuda_hier(check_run *run);
 void check_cuda_hier_levels(check_run *run);
+void check_cuda_smooth(check_run *run);
+void bench_cuda_smooth(check_run *run);
 void bench_cuda_minimum(check_run *run);
 void bench_cuda_hier(check_run *run);
 void bench_cuda_rows(check_run *run);

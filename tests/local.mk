@@ -17,7 +17,8 @@ tests_check_kernels_SOURCES += tests/check_truemotion.c tests/check_truemotion_c
 tests_check_kernels_LDADD = src/libmvf_internal.la
 if HAVE_CUDA
 tests_check_kernels_SOURCES += tests/bench_cuda.c tests/bench_minimum.c tests/check_cuda_hier.c \
-	tests/check_cuda_layout.c tests/check_cuda_pictures.c tests/check_cuda_rows.c
+	tests/check_cuda_layout.c tests/check_cuda_pictures.c tests/check_cuda_rows.c \
+	tests/check_smooth_cuda.c
 nodist_tests_check_kernels_SOURCES = $(cuda_test_arrays)
 endif
 tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)

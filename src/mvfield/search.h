@@ -31,8 +31,8 @@ typedef enum mvf_backend {
     MVF_BACKEND_AUTO = 0,
     MVF_BACKEND_CPU = 1,
     /*
-     * CUDA, or an error. CUDA serves everything; paths that smooth, and averages of two references,
-     * are tried on the CPU, after the search.
+     * CUDA, or an error. CUDA serves everything, smoothing included; averages of two references,
+     * and vector medians of references that are merged, are made on the CPU, after the search.
      */
     MVF_BACKEND_CUDA = 2
 } mvf_backend;
@@ -145,7 +145,7 @@ typedef enum mvf_merge {
     MVF_MERGE_AVERAGE = 2
 } mvf_merge;
 
-/* What is done to searched vectors, so that neighbours agree. */
+/* What is done to searched vectors, so that neighbours agree: by whoever searches (mvf_backend). */
 typedef enum mvf_smooth {
     MVF_SMOOTH_NONE = 0,
     /* mvf_field_smooth(): vector medians. */

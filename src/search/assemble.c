@@ -264,6 +264,21 @@ static int is_duplicate(const mvf_field *field, int is_merged)
     return field->n_blocks > 0;
 }
 
+/* As mvf_field_smooth(). */
+static void take_medians(const mvf_assembly *assembly)
+{
+    mvf_field *field = assembly->field;
+    int32_t factor = field->mv_scale / assembly->config->match_scale;
+    for (size_t i = 0; i < field->n_blocks; i++) {
+        mvf_block *block = &field->blocks[i];
+        int32_t x = assembly->medians[i].x * factor, y = assembly->medians[i].y * factor;
+        if (block->mv_x != x || block->mv_y != y)
+            block->flags |= MVF_BLOCK_SMOOTHED;
+        block->mv_x = (int16_t)x;
+        block->mv_y = (int16_t)y;
+    }
+}
+
 void mvf_assemble_field(const mvf_assembly *assembly)
 {
     const mvf_search_config *config = assembly->config;
@@ -284,4 +299,6 @@ void mvf_assemble_field(const mvf_assembly *assembly)
     field->n_blocks = (size_t)(w.next - field->blocks);
     if (is_duplicate(field, assembly->choices != NULL))
         field->flags |= MVF_FIELD_DUPLICATE;
+    if (assembly->medians)
+        take_medians(assembly);
 }

@@ -22,6 +22,8 @@ typedef struct mvf_assembly {
      * for each block of the grid (or NULL). */
     const mvf_match *matches;
     const mvf_vector *predictors;
+    /* Of each match, in its unit: the vector that takes the place of its own, or NULL. */
+    const mvf_vector *medians;
     const int8_t *dirs;
     /* One for each match of a reference, or NULL: each reference has its own blocks. */
     const mvf_choice *choices;

@@ -65,6 +65,13 @@ typedef struct mvf_search_config {
 /* The grid of a level, below n_levels. */
 mvf_grid mvf_search_grid(const mvf_search_config *config, int32_t level);
 
+/* Whether medians are of the matches of one reference, so that the CUDA engine can take them: those
+ * of references that are merged first are of what the field holds. */
+static inline int mvf_medians_are_of_matches(const mvf_search_config *config)
+{
+    return config->smooth == MVF_SMOOTH_MEDIAN && config->merge == MVF_MERGE_NONE;
+}
+
 /* One block's answer: a vector in 1/match_scale samples and its cost. */
 typedef struct mvf_match {
     int16_t x, y;
@@ -88,6 +95,10 @@ typedef struct mvf_engine_job {
     int16_t ref;
     /* With method truemotion: whether both pictures hold the same samples. */
     int32_t is_identical;
+    /* With smooth median room for the median at each match, in the matches' unit, or NULL. */
+    mvf_vector *medians;
+    /* Whether the engine has smoothed: paths by replacing the matches, medians by writing them. */
+    int32_t is_smooth;
     /* Of each block of the grid, or NULL; n_hints hints a block. */
     const mvf_vector *predictors, *hints;
     int32_t n_hints;

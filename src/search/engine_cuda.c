@@ -19,6 +19,7 @@
 #include "search/hier_cuda.h"
 #include "search/launch_cuda.h"
 #include "search/refine_cuda.h"
+#include "search/smooth_cuda.h"
 #include "search/truemotion.h"
 #include "search/truemotion_cuda.h"
 
@@ -27,6 +28,8 @@ extern const unsigned char mvf_fatbin_self_test[];
 
 /* Batches in flight that keep the device busy; with fewer, the next one starts at once. */
 #define BUSY_BATCHES 2
+/* Where in scratch memory something of its own begins. */
+#define SCRATCH_ALIGNMENT 256
 /* Answers of a batch take no more memory than this, unless one job's do. */
 #define BATCH_BYTES ((size_t)64 << 20)
 
@@ -56,6 +59,8 @@ typedef struct batch {
     /* Whether scratch is as mvf_launch() expects it. */
     int scratch_is_clear;
     mvf_match *matches;
+    /* Of smoothed vectors: they follow all matches, on the device, too. */
+    mvf_vector *medians;
     struct batch *next;
 } batch;
 
@@ -74,6 +79,7 @@ struct mvf_engine {
     mvf_hier_plan hier;
     mvf_tm_plan truemotion;
     mvf_refine_plan refine;
+    mvf_smooth_plan smooth;
     CUstream upload;
     CUevent uploaded;
     /* The rows of the picture that is on its way into a plane, or 0: not needed yet. */
@@ -224,7 +230,9 @@ static mvf_status open_in_context(mvf_engine *engine)
     MVF_CUDA_TRY(cuda, cuEventCreate, &engine->uploaded, CU_EVENT_DISABLE_TIMING);
     MVF_TRY(upload_bits(engine));
     MVF_TRY(open_search(engine));
-    return mvf_refine_plan_open(&engine->refine, cuda, &engine->config,
+    MVF_TRY(
+        mvf_refine_plan_open(&engine->refine, cuda, &engine->config, engine->layout.stride_bytes));
+    return mvf_smooth_plan_open(&engine->smooth, cuda, &engine->config,
                                 engine->layout.stride_bytes);
 }
 
@@ -275,6 +283,7 @@ static void close_in_context(mvf_engine *engine)
         cuda->driver.cuMemFree_v2(engine->bits);
     if (engine->plane_module)
         cuda->driver.cuModuleUnload(engine->plane_module);
+    mvf_smooth_plan_close(&engine->smooth, cuda);
     mvf_refine_plan_close(&engine->refine, cuda);
     mvf_launch_plan_close(&engine->plan, cuda);
     mvf_tm_plan_close(&engine->truemotion, cuda);
@@ -617,7 +626,7 @@ static mvf_status cuda_fetch(const mvf_options *options, const mvf_picture *pict
 
 /* Batches. */
 
-static size_t scratch_bytes(const mvf_engine *engine)
+static size_t search_scratch_bytes(const mvf_engine *engine)
 {
     if (is_truemotion(engine))
         return mvf_tm_scratch_bytes(&engine->truemotion, engine->batch_jobs);
@@ -626,11 +635,25 @@ static size_t scratch_bytes(const mvf_engine *engine)
     return mvf_launch_scratch_bytes(&engine->plan, &engine->config, engine->batch_jobs);
 }
 
+/* Where the memory for smoothing begins. */
+static size_t smooth_offset(const mvf_engine *engine)
+{
+    return (size_t)round_up((int64_t)search_scratch_bytes(engine), SCRATCH_ALIGNMENT);
+}
+
+static size_t n_batch_matches(const mvf_engine *engine)
+{
+    return engine->n_blocks * (size_t)engine->batch_jobs;
+}
+
 static mvf_status alloc_batch(mvf_engine *engine, batch *b)
 {
     mvf_cuda *cuda = &engine->cuda;
-    size_t n_bytes = engine->n_blocks * (size_t)engine->batch_jobs * sizeof *b->matches;
-    size_t scratch = scratch_bytes(engine);
+    size_t n_bytes = n_batch_matches(engine) * sizeof *b->matches;
+    size_t scratch =
+        smooth_offset(engine) + mvf_smooth_scratch_bytes(&engine->smooth, engine->batch_jobs);
+    if (engine->smooth.median)
+        n_bytes += n_batch_matches(engine) * sizeof *b->medians;
     void *matches = NULL;
     MVF_CUDA_TRY(cuda, cuStreamCreate, &b->stream, CU_STREAM_NON_BLOCKING);
     MVF_CUDA_TRY(cuda, cuEventCreate, &b->done, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
@@ -641,6 +664,7 @@ static mvf_status alloc_batch(mvf_engine *engine, batch *b)
         MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &b->scratch, scratch);
     MVF_CUDA_TRY(cuda, cuMemHostAlloc, &matches, n_bytes, 0);
     b->matches = matches;
+    b->medians = (mvf_vector *)(b->matches + n_batch_matches(engine));
     return MVF_OK;
 }
 
@@ -772,6 +796,11 @@ static mvf_status launch_plan(mvf_engine *engine, batch *b, const mvf_search_pai
     return MVF_OK;
 }
 
+static CUdeviceptr device_medians(const mvf_engine *engine, const batch *b)
+{
+    return b->device_matches + n_batch_matches(engine) * sizeof *b->matches;
+}
+
 static mvf_status launch_search(mvf_engine *engine, batch *b, const mvf_search_pair *pairs)
 {
     mvf_cuda *cuda = &engine->cuda;
@@ -781,7 +810,19 @@ static mvf_status launch_search(mvf_engine *engine, batch *b, const mvf_search_p
         MVF_TRY(mvf_hier_launch(cuda, &engine->hier, pairs, b->n_jobs, b->scratch, b->stream));
     else
         MVF_TRY(launch_plan(engine, b, pairs));
-    return mvf_refine_launch(cuda, &engine->refine, &engine->config, pairs, b->n_jobs, b->stream);
+    MVF_TRY(mvf_refine_launch(cuda, &engine->refine, &engine->config, pairs, b->n_jobs, b->stream));
+    return mvf_smooth_launch(cuda, &engine->smooth, pairs, b->n_jobs,
+                             b->scratch + smooth_offset(engine), device_medians(engine, b),
+                             b->stream);
+}
+
+static mvf_status download_medians(mvf_engine *engine, batch *b)
+{
+    size_t n_bytes = engine->n_blocks * (size_t)b->n_jobs * sizeof *b->medians;
+    if (engine->smooth.median)
+        MVF_CUDA_TRY(&engine->cuda, cuMemcpyDtoHAsync_v2, b->medians, device_medians(engine, b),
+                     n_bytes, b->stream);
+    return MVF_OK;
 }
 
 static mvf_status enqueue_batch(mvf_engine *engine, batch *b)
@@ -796,6 +837,7 @@ static mvf_status enqueue_batch(mvf_engine *engine, batch *b)
     MVF_CUDA_TRY(cuda, cuStreamWaitEvent, b->stream, engine->uploaded, 0);
     MVF_TRY(launch_search(engine, b, pairs));
     MVF_CUDA_TRY(cuda, cuMemcpyDtoHAsync_v2, b->matches, b->device_matches, n_bytes, b->stream);
+    MVF_TRY(download_medians(engine, b));
     MVF_CUDA_TRY(cuda, cuEventRecord, b->done, b->stream);
     return MVF_OK;
 }
@@ -880,6 +922,10 @@ static void write_answers(const mvf_engine *engine, const batch *b, mvf_engine_j
         return;
     }
     memcpy(job->matches, found, engine->n_blocks * sizeof *found);
+    job->is_smooth = engine->smooth.module != NULL;
+    if (engine->smooth.median && job->medians)
+        memcpy(job->medians, b->medians + i * engine->n_blocks,
+               engine->n_blocks * sizeof *b->medians);
 }
 
 static mvf_status collect_in_context(mvf_engine *engine, mvf_engine_job *job, int wait)

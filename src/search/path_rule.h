@@ -44,8 +44,10 @@ MVF_RULE int32_t mvf_rule_path_reach(int32_t pass)
 /* C of a label whose J is `more` above the smallest of the block, with w x h visible px. */
 MVF_RULE int32_t mvf_rule_path_cost(uint32_t more, int32_t w, int32_t h, int32_t bit_depth)
 {
-    uint64_t cost = (uint64_t)more * MVF_PATH_GRAY_LEVEL / ((uint64_t)(w * h) << (bit_depth - 8));
-    return cost < MVF_PATH_COST_MAX ? (int32_t)cost : MVF_PATH_COST_MAX;
+    uint32_t gray_level = (uint32_t)(w * h) << (bit_depth - 8);
+    if (more >= MVF_PATH_COST_MAX / MVF_PATH_GRAY_LEVEL * gray_level)
+        return MVF_PATH_COST_MAX;
+    return (int32_t)(more * MVF_PATH_GRAY_LEVEL / gray_level);
 }
 
 #endif

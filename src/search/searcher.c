@@ -37,6 +37,8 @@ typedef struct submission {
     size_t n_collected;
     /* None with method truemotion, which writes the field's blocks itself. */
     mvf_match *matches;
+    /* Where the engine may take them. */
+    mvf_vector *medians;
     /* Copies of the caller's guides. */
     mvf_vector *predictors, *hints;
     int32_t n_hints;
@@ -208,6 +210,7 @@ static void free_submission(submission *entry)
 {
     mvf_field_free(&entry->field);
     mvf_free_aligned(entry->matches);
+    mvf_free_aligned(entry->medians);
     free(entry->predictors);
     free(entry->hints);
     *entry = (submission){.field = NULL};
@@ -392,6 +395,8 @@ static void set_answers(const mvf_searcher *s, submission *entry, size_t referen
     size_t first = reference * s->config.n_matches;
     if (!is_truemotion(s)) {
         job->matches = entry->matches + first;
+        if (entry->medians)
+            job->medians = entry->medians + first;
         return;
     }
     job->blocks = entry->field->blocks + first;
@@ -564,6 +569,11 @@ static mvf_status prepare_submission(mvf_searcher *s, submission *entry,
         if (!entry->matches)
             return MVF_ERROR_MEMORY;
     }
+    if (s->ops == &mvf_engine_cuda && mvf_medians_are_of_matches(&s->config)) {
+        entry->medians = mvf_alloc_aligned(n_matches, sizeof *entry->medians);
+        if (!entry->medians)
+            return MVF_ERROR_MEMORY;
+    }
     MVF_TRY(alloc_field(s, entry, n_blocks));
     describe_field(s, entry->field, all, opaque);
     for (size_t i = 0; i < n_references; i++)
@@ -677,13 +687,15 @@ static mvf_status average(mvf_searcher *s, const submission *entry, const mvf_as
     return MVF_OK;
 }
 
-/* Smooth paths through the vectors to each reference. */
+/* Smooth paths through the vectors to each reference for which the engine has not made them. */
 static mvf_status smooth_paths(mvf_searcher *s, const submission *entry)
 {
     size_t n_blocks = (size_t)s->config.cols * (size_t)s->config.rows;
     mvf_plane current, reference;
-    MVF_TRY(view_slot(s, entry->slots[0], &current));
     for (size_t i = 0; i < entry->n_references; i++) {
+        if (entry->jobs[i].is_smooth)
+            continue;
+        MVF_TRY(view_slot(s, entry->slots[0], &current));
         MVF_TRY(view_slot(s, entry->slots[1 + i], &reference));
         mvf_path_input input = {.config = &s->config,
                                 .level = s->options.cpu_level,
@@ -708,17 +720,28 @@ static void mark_duplicate(const submission *entry)
         entry->field->flags |= MVF_FIELD_DUPLICATE;
 }
 
+/* Whether the engine has smoothed the vectors to all references. */
+static int is_smoothed(const submission *entry)
+{
+    int is_smooth = entry->n_references > 0;
+    for (size_t i = 0; i < entry->n_references; i++)
+        is_smooth &= entry->jobs[i].is_smooth;
+    return is_smooth;
+}
+
 static mvf_status assemble(mvf_searcher *s, submission *entry)
 {
     if (is_truemotion(s)) {
         mark_duplicate(entry);
         return MVF_OK;
     }
-    if (s->config.smooth == MVF_SMOOTH_PATH && entry->n_references)
+    int is_smooth = is_smoothed(entry);
+    if (s->config.smooth == MVF_SMOOTH_PATH && !is_smooth)
         MVF_TRY(smooth_paths(s, entry));
     mvf_assembly assembly = {.config = &s->config,
                              .matches = entry->matches,
                              .predictors = entry->predictors,
+                             .medians = is_smooth ? entry->medians : NULL,
                              .dirs = entry->dirs,
                              .field = entry->field};
     mvf_choice *choices = NULL;
@@ -736,7 +759,9 @@ static mvf_status assemble(mvf_searcher *s, submission *entry)
         mvf_assemble_field(&assembly);
     free(choices);
     MVF_TRY(status);
-    return s->config.smooth == MVF_SMOOTH_MEDIAN ? mvf_field_smooth(entry->field) : MVF_OK;
+    if (s->config.smooth == MVF_SMOOTH_MEDIAN && !is_smooth)
+        return mvf_field_smooth(entry->field);
+    return MVF_OK;
 }
 
 static mvf_status collect_jobs(mvf_searcher *s, submission *entry, int wait)
@@ -774,8 +799,7 @@ static void finish_task(void *context, int32_t task, int32_t worker)
  * where no planes are looked at. */
 static int finishes_aside(const mvf_searcher *s)
 {
-    return s->ops->take && s->config.smooth != MVF_SMOOTH_PATH &&
-           s->config.merge != MVF_MERGE_AVERAGE;
+    return s->ops->take && s->config.merge != MVF_MERGE_AVERAGE;
 }
 
 static mvf_status need_finishers(mvf_searcher *s)

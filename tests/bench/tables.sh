@@ -224,6 +224,7 @@ run_smooth() {
 --block 8
 --block 8 --smooth path
 END
+	bench_cuda --only "bench smooth"
 }
 
 run_formats() {
