@@ -165,11 +165,13 @@ static const check_fill all_fills[] = {FILL_NOISE,   FILL_FLAT,  FILL_STRIPES, F
 /* Few and small enough for tools that slow kernels down a hundredfold. */
 void check_cuda_rows_small(check_run *run)
 {
+    /* One group of eight blocks is dealt out block by block. */
     static const row_case cases[] = {{1, 1, 16, 16, MVF_EDGES_CLAMP},
+                                     {64, 32, 32, 32, MVF_EDGES_CLAMP},
                                      {70, 50, 32, 32, MVF_EDGES_CLAMP},
                                      {83, 67, 40, 9, MVF_EDGES_INSIDE}};
     static const check_fill fills[] = {FILL_NOISE, FILL_TEXTURE};
-    static const int batches[] = {2, MVF_ELIMINATE_FEW_PAIRS, 0};
+    static const int batches[] = {1, 2, MVF_ELIMINATE_FEW_PAIRS, 0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_row_case(run, &cases[i], fills, 2, batches);
 }
@@ -181,6 +183,8 @@ void check_cuda_rows(check_run *run)
     static const int32_t ranges[][2] = {{0, 0},  {1, 1},    {5, 31},  {16, 16},   {32, 32},
                                         {40, 9}, {33, 100}, {64, 64}, {100, 100}, {127, 127}};
     static const int one[] = {5, 0}, many[] = {1, 2, 31, 32, 0};
+    /* More groups that bounds leave than are dealt out block by block. */
+    static const row_case listed = {203, 131, 16, 16, MVF_EDGES_CLAMP};
     static const int small[2][2] = {{MVF_ELIMINATE_FEW_PAIRS - 1, 0}, {MVF_ELIMINATE_FEW_PAIRS, 0}};
     for (int i = 0; i < 8; i++)
         for (int k = 0; k < 10; k++)
@@ -193,6 +197,8 @@ void check_cuda_rows(check_run *run)
                     check_row_case(run, &c, all_fills + (i + 3 * k + inside) % N_FILLS, 1,
                                    small[(i + k) % 2]);
             }
+    if (run->small)
+        check_row_case(run, &listed, all_fills, 1, small[1]);
 }
 
 void check_cuda_rows_frames(check_run *run)

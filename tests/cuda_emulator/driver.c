@@ -210,7 +210,7 @@ static CUresult get_name(char *name, int size, CUdevice device)
 static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
     static const int values[][2] = {
-        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 3},
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4},
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, SHARED_BYTES},
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, SHARED_BYTES_OPTIN},
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, __CUDA_ARCH__ / 100},
