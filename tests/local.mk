@@ -23,7 +23,7 @@ nodist_tests_check_kernels_SOURCES = $(cuda_test_arrays)
 endif
 tests_check_kernels_CPPFLAGS = $(src_libmvf_internal_la_CPPFLAGS)
 
-dist_check_SCRIPTS = tests/check_kernels_cuda.sh tests/kernel_report.sh
+dist_check_SCRIPTS += tests/check_kernels_cuda.sh tests/kernel_report.sh
 TESTS += tests/check_kernels $(dist_check_SCRIPTS)
 EXTRA_DIST += tests/sanitizers/threads.sh tests/sanitizers/threads.supp tests/sanitizers/valgrind.sh
 EXTRA_DIST += tests/media_results.sh tests/run.sh tests/bench_overlay.sh tests/packaging/debian.sh
@@ -71,13 +71,13 @@ EXTRA_DIST += $(law_tests) .clang-format tests/cli/tap.sh tests/law/libmvfield.s
 	tests/law/libmvfield-video.symbols
 
 # The command.
-cli_tests = tests/cli/draw.tap tests/cli/report.tap tests/cli/codec.tap tests/cli/encoder.tap tests/cli/formats.tap \
-	tests/cli/messages.tap tests/cli/oracle.tap tests/cli/overlay.tap \
-	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap tests/cli/signals.tap \
-	tests/cli/source.tap
-# What strangers send.
-cli_tests += tests/cli/damage.tap tests/cli/hostile.tap tests/cli/live.tap tests/cli/load.tap tests/cli/outputs.tap
-cli_tests += tests/cli/batch.tap tests/cli/decoders.tap tests/cli/engines.tap tests/cli/hwaccel.tap tests/cli/shard.tap tests/cli/slurm.tap
+# What strangers send, and what takes long.
+cli_tests = tests/cli/damage.tap tests/cli/hostile.tap tests/cli/source.tap tests/cli/decoders.tap tests/cli/shard.tap \
+	tests/cli/load.tap tests/cli/overlay.tap tests/cli/draw.tap tests/cli/slurm.tap tests/cli/live.tap tests/cli/signals.tap
+cli_tests += tests/cli/report.tap tests/cli/codec.tap tests/cli/encoder.tap tests/cli/formats.tap \
+	tests/cli/messages.tap tests/cli/oracle.tap \
+	tests/cli/resources.tap tests/cli/samples.tap tests/cli/search.tap tests/cli/seek.tap tests/cli/outputs.tap
+cli_tests += tests/cli/batch.tap tests/cli/engines.tap tests/cli/hwaccel.tap
 cli_tests += tests/cli/completion.tap tests/cli/install.tap tests/cli/manual.tap tests/cli/readme.tap tests/cli/bench.tap tests/cli/compare.tap tests/cli/python.tap tests/cli/smooth.tap tests/cli/truemotion.tap
 if HAVE_FFMPEG
 TESTS += $(cli_tests)
