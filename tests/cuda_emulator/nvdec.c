@@ -33,6 +33,7 @@ typedef struct session {
     /* Whether pictures were asked for before those after them: only a new start helps. */
     int is_drained;
     /* Surfaces for output. */
+    pthread_mutex_t mutex;
     CUdeviceptr outputs[MAX_SURFACES];
     int is_mapped[MAX_SURFACES];
     CUstream streams[MAX_SURFACES];
@@ -107,6 +108,7 @@ static void close_session(session *s)
     avcodec_free_context(&s->codec);
     av_packet_free(&s->packet);
     av_frame_free(&s->received);
+    pthread_mutex_destroy(&s->mutex);
     free(s);
 }
 
@@ -138,6 +140,7 @@ CUresult cuvidCreateDecoder(void **decoder, cuvid_create_info *info)
     if (!s)
         return CUDA_ERROR_OUT_OF_MEMORY;
     s->info = *info;
+    pthread_mutex_init(&s->mutex, NULL);
     for (int i = 0; i < MAX_SURFACES; i++)
         s->numbers[i] = -1;
     CUresult result = open_session(s);
@@ -211,12 +214,9 @@ static CUresult fill(const session *s, const AVFrame *picture, CUdeviceptr to, C
     return result;
 }
 
-CUresult cuvidMapVideoFrame64(void *decoder, int index, unsigned long long *address,
-                              unsigned *pitch, cuvid_mapping *how)
+static CUresult map(session *s, int index, unsigned long long *address, CUstream stream)
 {
-    session *s = decoder;
     unsigned long output = 0;
-    count(CALL_MAP);
     if (index < 0 || index >= MAX_SURFACES || s->numbers[index] < 0)
         return CUDA_ERROR_INVALID_VALUE;
     while (output < s->info.n_output_surfaces && s->is_mapped[output])
@@ -231,16 +231,13 @@ CUresult cuvidMapVideoFrame64(void *decoder, int index, unsigned long long *addr
     if (!s->pictures[index])
         return CUDA_ERROR_UNKNOWN;
     s->is_mapped[output] = 1;
-    s->streams[output] = how->stream;
+    s->streams[output] = stream;
     *address = s->outputs[output];
-    *pitch = (unsigned)s->pitch;
-    return fill(s, s->pictures[index], s->outputs[output], how->stream);
+    return fill(s, s->pictures[index], s->outputs[output], stream);
 }
 
-CUresult cuvidUnmapVideoFrame64(void *decoder, unsigned long long address)
+static CUresult unmap(session *s, unsigned long long address)
 {
-    session *s = decoder;
-    count(CALL_UNMAP);
     for (unsigned long i = 0; i < s->info.n_output_surfaces; i++)
         if (s->is_mapped[i] && s->outputs[i] == address) {
             s->is_mapped[i] = 0;
@@ -248,4 +245,28 @@ CUresult cuvidUnmapVideoFrame64(void *decoder, unsigned long long address)
                                    s->streams[i]);
         }
     return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Frames are given back by other threads than that which decodes. */
+
+CUresult cuvidMapVideoFrame64(void *decoder, int index, unsigned long long *address,
+                              unsigned *pitch, cuvid_mapping *how)
+{
+    session *s = decoder;
+    count(CALL_MAP);
+    pthread_mutex_lock(&s->mutex);
+    CUresult result = map(s, index, address, how->stream);
+    pthread_mutex_unlock(&s->mutex);
+    *pitch = (unsigned)s->pitch;
+    return result;
+}
+
+CUresult cuvidUnmapVideoFrame64(void *decoder, unsigned long long address)
+{
+    session *s = decoder;
+    count(CALL_UNMAP);
+    pthread_mutex_lock(&s->mutex);
+    CUresult result = unmap(s, address);
+    pthread_mutex_unlock(&s->mutex);
+    return result;
 }
