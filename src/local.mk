@@ -109,7 +109,7 @@ src_libmvf_video_internal_la_SOURCES = \
 	src/video/attach.c src/video/codec_vectors.c src/video/decode.c src/video/encode.c src/video/entries.c src/video/entries.h \
 	src/video/ffmpeg.c src/video/frame.c \
 	src/video/input.c src/video/internal.h src/video/key_packet.c src/video/luma.c src/video/open.c \
-	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c src/video/planar.c src/video/nvdec.h src/video/patience.c \
+	src/video/output.c src/video/overlay.c src/video/packets.c src/video/paint.c src/video/planar.c src/video/nvdec.h src/video/patience.c src/video/picture_pool.c \
 	src/video/scale.c src/video/section.c src/video/section_reader.c src/video/seek.c src/video/source.c src/video/subtitles.c \
 	src/video/timeline.c src/video/write.h
 src_libmvf_video_internal_la_SOURCES += \

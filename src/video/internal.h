@@ -50,6 +50,19 @@ void mvf_patience_start(mvf_patience *patience, int64_t n_bytes);
 /* Asked again and again during a wait: whether the limit is passed without another byte. */
 int mvf_patience_is_out(mvf_patience *patience, int64_t n_bytes);
 
+/* picture_pool.c: memory for the samples of decoded pictures, cleared ahead of use by a thread. */
+
+typedef struct mvf_picture_pool mvf_picture_pool;
+
+/* 0 or AVERROR(ENOMEM). */
+int mvf_picture_pool_open(mvf_picture_pool **pool);
+
+/* Pictures may outlive it. Does nothing for NULL. */
+void mvf_picture_pool_close(mvf_picture_pool **pool);
+
+/* As get_buffer2(), with zeros, for a format whose planes hold samples alone. Thread-safe. */
+int mvf_picture_pool_get(mvf_picture_pool *pool, AVCodecContext *codec, AVFrame *frame);
+
 /* input.c: a local file, a pipe or standard input, read so that an interrupt is always heard. */
 
 typedef struct mvf_input {
@@ -254,6 +267,7 @@ struct mvf_source {
     AVFormatContext *format;
     AVStream *stream;
     AVCodecContext *codec;
+    mvf_picture_pool *pictures;
     /* NULL: decoding in software. `decodes_on_gpu`: the codec was opened for NVDEC; `gpu_refused`:
      * it is not to be, or could not be, used (any more). */
     mvf_nvdec *nvdec;

@@ -302,17 +302,30 @@ static void fill_info(mvf_source *source)
     };
 }
 
-/* Decoders that get no memory for a picture may show another one instead and say nothing. The
- * memory is cleared, since damage may leave it as it is. */
-static int get_picture_memory(AVCodecContext *codec, AVFrame *frame, int flags)
+static int get_cleared(AVCodecContext *codec, AVFrame *frame, int flags)
 {
-    mvf_source *source = codec->opaque;
     int error = avcodec_default_get_buffer2(codec, frame, flags);
-    if (error == AVERROR(ENOMEM))
-        source->out_of_memory = 1;
     for (int i = 0; !error && !frame->hw_frames_ctx && i < AV_NUM_DATA_POINTERS; i++)
         if (frame->buf[i])
             memset(frame->buf[i]->data, 0, (size_t)frame->buf[i]->size);
+    return error;
+}
+
+/* Decoders that get no memory for a picture may show another one instead and say nothing. The
+ * memory is cleared, since damage may leave it as it is: by another thread, for frame threads wait
+ * here for each other. */
+static int get_picture_memory(AVCodecContext *codec, AVFrame *frame, int flags)
+{
+    const uint64_t others =
+        AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM;
+    mvf_source *source = codec->opaque;
+    const AVPixFmtDescriptor *layout = av_pix_fmt_desc_get(frame->format);
+    int is_plain = codec->codec->capabilities & AV_CODEC_CAP_DR1 && !codec->hw_frames_ctx &&
+                   layout && !(layout->flags & others);
+    int error = is_plain ? mvf_picture_pool_get(source->pictures, codec, frame)
+                         : get_cleared(codec, frame, flags);
+    if (error == AVERROR(ENOMEM))
+        source->out_of_memory = 1;
     return error;
 }
 
@@ -419,6 +432,9 @@ static int open_codec(mvf_source *source, const AVCodec *decoder)
     if (!source->codec)
         return AVERROR(ENOMEM);
     int error = avcodec_parameters_to_context(source->codec, source->stream->codecpar);
+    if (error < 0)
+        return error;
+    error = mvf_picture_pool_open(&source->pictures);
     if (error < 0)
         return error;
     source->codec->pkt_timebase = source->stream->time_base;

@@ -407,6 +407,7 @@ void mvf_source_close_decoder(mvf_source *source)
         mvf_nvdec_finish(source->nvdec);
     source->decodes_on_gpu = 0;
     avcodec_free_context(&source->codec);
+    mvf_picture_pool_close(&source->pictures);
 }
 
 static void close_input(mvf_source *source)
