@@ -47,6 +47,16 @@ mvf_logger message_logger(void)
     return (mvf_logger){print_line, NULL};
 }
 
+static void print_warning(void *opaque, mvf_log_level level, const char *line)
+{
+    print_line(opaque, level == MVF_LOG_ERROR ? MVF_LOG_WARNING : level, line);
+}
+
+mvf_logger message_warning_logger(void)
+{
+    return (mvf_logger){print_warning, NULL};
+}
+
 void message_print(mvf_log_level level, const char *format, ...)
 {
     char line[LINE_BYTES];

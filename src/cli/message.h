@@ -23,6 +23,9 @@ void message_set_level(mvf_log_level level);
 /* A logger for the libraries that prints lines as "mvfield: ...". */
 mvf_logger message_logger(void);
 
+/* The same, for what is not the end: its errors are warnings. */
+mvf_logger message_warning_logger(void);
+
 void message_print(mvf_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <mvfield/section.h>
+
 #include "cli/line.h"
 #include "cli/message.h"
 
@@ -155,6 +157,34 @@ mvf_status run_seek(mvf_source *source, const cli_options *options, int64_t *sta
     return mvf_source_seek(source, options->first_frame - run_refers_back(options), start);
 }
 
+int run_can_leave_gpu(const mvf_source *source, const cli_options *options)
+{
+    return options->search.backend != MVF_BACKEND_CUDA &&
+           mvf_source_get_info(source)->hwaccel == MVF_HWACCEL_CUDA;
+}
+
+int run_leaves_gpu(mvf_source *source, const cli_options *options, mvf_status status, int64_t field)
+{
+    if (status != MVF_ERROR_DEVICE && status != MVF_ERROR_NO_DEVICE)
+        return 0;
+    mvf_source_leave_gpu(source);
+    message_forget_errors();
+    message_print(MVF_LOG_WARNING,
+                  "the GPU failed: from frame %" PRId64
+                  " on, decoding in software and searching on the CPU",
+                  field > options->first_frame ? field : options->first_frame);
+    return 1;
+}
+
+mvf_status run_read_again(mvf_source *source, const cli_options *options, int64_t field,
+                          int64_t *start)
+{
+    int64_t first = field > options->first_frame ? field : options->first_frame;
+    mvf_status status = mvf_source_read_on(source, 0);
+    return status == MVF_OK ? mvf_source_seek(source, first - run_refers_back(options), start)
+                            : status;
+}
+
 int64_t run_expected_frames(const mvf_source *source, const cli_options *options)
 {
     int64_t n = mvf_source_get_info(source)->frame_count_hint;
@@ -170,15 +200,20 @@ typedef struct frame_consumer {
     run_consumer consume;
     void *opaque;
     int64_t n_done;
+    /* The first frame that has not been handed on. */
+    int64_t next;
 } frame_consumer;
 
 static mvf_status consume_field(void *opaque, mvf_frame *frame, mvf_field **field)
 {
     frame_consumer *consumer = opaque;
+    int64_t next = (*field)->frame + 1;
     mvf_status status = consumer->consume(consumer->opaque, frame, *field);
-    if (status == MVF_OK)
-        progress_update(++consumer->n_done);
-    return status;
+    if (status != MVF_OK)
+        return status;
+    consumer->next = next;
+    progress_update(++consumer->n_done);
+    return MVF_OK;
 }
 
 mvf_status run_fields(mvf_source *source, const cli_options *options, run_consumer consume,
@@ -192,10 +227,20 @@ mvf_status run_fields(mvf_source *source, const cli_options *options, run_consum
         return MVF_ERROR_MEMORY;
     line_init(&l, options, &engines, consume_field, &consumer);
     l.is_live = mvf_source_get_info(source)->is_live;
+    int can_leave_gpu = run_can_leave_gpu(source, options);
+    if (can_leave_gpu)
+        l.search.logger = message_warning_logger();
     progress_start(options->progress, run_expected_frames(source, options));
     mvf_status status = run_seek(source, options, &frames.start);
     if (status == MVF_OK)
         status = line_run(&l, &frames);
+    if (can_leave_gpu && run_leaves_gpu(source, options, status, consumer.next)) {
+        l.search.backend = MVF_BACKEND_CPU;
+        frames.first = consumer.next;
+        status = run_read_again(source, options, frames.first, &frames.start);
+        if (status == MVF_OK)
+            status = line_run(&l, &frames);
+    }
     progress_clear();
     line_reset(&l);
     line_engines_destroy(&engines);

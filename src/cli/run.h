@@ -48,6 +48,19 @@ int run_refers_back(const cli_options *options);
  * that comes next. */
 mvf_status run_seek(mvf_source *source, const cli_options *options, int64_t *start);
 
+/* Whether the source, which was just opened, decodes on a GPU that need not search. */
+int run_can_leave_gpu(const mvf_source *source, const cli_options *options);
+
+/* Whether such a run has ended with the GPU: then says that it goes on without, from the field of
+ * frame `field` on, and has what is opened from here on decode in software. */
+int run_leaves_gpu(mvf_source *source, const cli_options *options, mvf_status status,
+                   int64_t field);
+
+/* Goes once more to the first frame that the field of frame `field`, and those after it, need;
+ * *start is the number of the frame that comes next. */
+mvf_status run_read_again(mvf_source *source, const cli_options *options, int64_t field,
+                          int64_t *start);
+
 /* mvf_source_read(), for a line. */
 mvf_status run_read(void *source, mvf_frame **frame);
 

@@ -24,13 +24,6 @@ worker_plan worker_plan_whole(const worker_plan *plan, const cli_options *option
     return whole;
 }
 
-/* Of several devices, one that fails is left out: its errors are warnings. */
-static void hear_device(void *opaque, mvf_log_level level, const char *line)
-{
-    (void)opaque;
-    message_print(level == MVF_LOG_ERROR ? MVF_LOG_WARNING : level, "%s", line);
-}
-
 void worker_plan_search(const worker_plan *plan, int32_t index, mvf_options *search)
 {
     search->threads = plan->threads_per_worker;
@@ -39,7 +32,8 @@ void worker_plan_search(const worker_plan *plan, int32_t index, mvf_options *sea
     if (plan->n_devices < 2)
         return;
     search->backend = MVF_BACKEND_CUDA;
-    search->logger = (mvf_logger){hear_device, NULL};
+    /* Of several devices, one that fails is left out. */
+    search->logger = message_warning_logger();
 }
 
 /* The device, if it can be used; of several that are named, one that cannot is an error only where
@@ -48,7 +42,7 @@ static mvf_status add_device(worker_plan *plan, int32_t device, const cli_option
 {
     mvf_device_info info;
     int is_needed = options->search.backend == MVF_BACKEND_CUDA;
-    mvf_logger logger = is_needed ? message_logger() : (mvf_logger){hear_device, NULL};
+    mvf_logger logger = is_needed ? message_logger() : message_warning_logger();
     mvf_status status = mvf_device_describe(device, &info, &logger);
     if (status == MVF_OK && info.usable) {
         plan->devices[plan->n_devices++] = device;

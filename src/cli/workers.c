@@ -32,6 +32,8 @@ typedef struct job {
     node *oldest, **end;
     int32_t n_fields;
     job_state state;
+    /* How often it was begun. */
+    int32_t n_runs;
     mvf_status status;
     struct job *next;
 } job;
@@ -45,6 +47,8 @@ typedef struct worker {
     job *at;
     pthread_t thread;
     int has_thread;
+    /* Whether it neither decodes nor searches on a GPU any more. */
+    int is_off_gpu;
 } worker;
 
 typedef struct crew {
@@ -70,6 +74,8 @@ typedef struct crew {
     int64_t next_field, n_done;
     /* Whether the reading by sections has ended, and one decoder has to go on. */
     int needs_whole;
+    /* Whether a GPU decodes that need not, and whether it has failed. */
+    int can_leave_gpu, has_left_gpu;
     /* Devices that failed, by their place in the plan. */
     unsigned char is_lost[MAX_DEVICES];
     /* Of all threads, and of one of those that worked at the same time. */
@@ -216,10 +222,16 @@ static job *take_job(crew *c)
 static mvf_status work_ahead(worker *self, line_frames frames)
 {
     ahead a;
+    mvf_status status = MVF_OK;
+    if (self->at->n_runs > 1)
+        status =
+            run_read_again(self->crew->source, self->crew->options, frames.first, &frames.start);
+    if (status != MVF_OK)
+        return status;
     int64_t n_frames = frames.end - frames.start;
     if (self->crew->options->vectors == VECTORS_SEARCH && frames.end < INT64_MAX)
         n_frames += (self->crew->options->reference & REFERENCE_NEXT) != 0;
-    mvf_status status = ahead_open(&a, frames.read, frames.opaque, n_frames);
+    status = ahead_open(&a, frames.read, frames.opaque, n_frames);
     if (status != MVF_OK)
         return status;
     frames.read = ahead_read;
@@ -276,7 +288,32 @@ static int loses_device(worker *self, job *j, mvf_status status)
         return 1;
     message_print(MVF_LOG_WARNING, "no GPU is left: the search goes on on the CPU");
     self->l.search.backend = MVF_BACKEND_CPU;
+    if (c->can_leave_gpu)
+        mvf_source_leave_gpu(c->source);
+    c->has_left_gpu = 1;
     return 0;
+}
+
+/* What was decoded on a GPU is lost with it: then the job waits to be done once more without one.
+ */
+static void leave_gpu(worker *self, job *j, mvf_status status)
+{
+    crew *c = self->crew;
+    int is_lost = status == MVF_ERROR_DEVICE || status == MVF_ERROR_NO_DEVICE;
+    if (!c->can_leave_gpu || self->is_off_gpu || c->plan->n_devices > 1 || !is_lost)
+        return;
+    if (!c->has_left_gpu)
+        run_leaves_gpu(c->source, c->options, status, j->frames.first);
+    c->has_left_gpu = 1;
+    j->state = JOB_WAITING;
+}
+
+static void go_off_gpu(worker *self)
+{
+    mvf_section_reader_close(&self->reader);
+    line_reset(&self->l);
+    self->l.search.backend = MVF_BACKEND_CPU;
+    self->is_off_gpu = 1;
 }
 
 static void *run_worker(void *opaque)
@@ -289,6 +326,9 @@ static void *run_worker(void *opaque)
         job *j = take_job(c);
         if (!j)
             break;
+        if (c->has_left_gpu && !self->is_off_gpu)
+            go_off_gpu(self);
+        j->n_runs++;
         pthread_mutex_unlock(&c->mutex);
         mvf_status status = work(self, j);
         pthread_mutex_lock(&c->mutex);
@@ -296,6 +336,7 @@ static void *run_worker(void *opaque)
         j->state = JOB_DONE;
         j->status = status;
         goes_on = !loses_device(self, j, status);
+        leave_gpu(self, j, status);
         pthread_cond_signal(&c->field_came);
         pthread_cond_broadcast(&c->may_go_on);
     }
@@ -391,6 +432,8 @@ static mvf_status start_worker(crew *c, int32_t index)
     self->crew = c;
     line_init(&self->l, c->options, &c->engines, queue_field, self);
     self->l.is_live = mvf_source_get_info(c->source)->is_live;
+    if (c->can_leave_gpu)
+        self->l.search.logger = message_warning_logger();
     worker_plan_search(plan, index, &self->l.search);
     c->n_workers++;
     pthread_mutex_lock(&c->mutex);
@@ -524,6 +567,7 @@ mvf_status workers_run(mvf_source *source, const cli_options *options, run_consu
     worker_plan plan;
     crew c = {.source = source, .options = options, .most_bytes = MOST_BYTES};
     c.end = &c.oldest;
+    c.can_leave_gpu = run_can_leave_gpu(source, options);
     mvf_status status = worker_plan_make(&plan, source, options);
     if (status != MVF_OK)
         return status;

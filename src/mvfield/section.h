@@ -56,9 +56,18 @@ MVF_API mvf_status mvf_source_next_section(mvf_source *source, int64_t frame, in
 /*
  * Ends the reading by sections, of which no reader may be in use: mvf_source_read() then gives the
  * frame of that number and those after it, by the source's own decoder, as in a run from the start.
- * All before it is decoded once more, if it is not 0. Errors as mvf_source_open().
+ * All before it is decoded once more, if it is not 0; from 0 on mvf_source_seek() serves as for a
+ * source that was just opened. An overlay gets no packet of another stream twice. Errors as
+ * mvf_source_open(), and MVF_ERROR_UNSUPPORTED for an input that cannot be read twice.
  */
 MVF_API mvf_status mvf_source_read_on(mvf_source *source, int64_t frame);
+
+/*
+ * For a GPU that has failed, with what was decoded into its memory: from the next
+ * mvf_source_read_on() on the source decodes in software, and so do section readers that are opened
+ * from now on. Frames in device memory can still be freed. Thread-safe.
+ */
+MVF_API void mvf_source_leave_gpu(mvf_source *source);
 
 /* Which frames it has. */
 MVF_API void mvf_section_get_info(const mvf_section *section, mvf_section_info *info);
@@ -85,8 +94,8 @@ MVF_API mvf_status mvf_section_reader_start(mvf_section_reader *reader, mvf_sect
 /*
  * Reads the next frame, with the number that it has in the whole video; MVF_EOF after the last.
  * Frames are held against what their packets promise. MVF_ERROR_DATA, without a message: there are
- * others, or there is damage; mvf_source_read_on() then tells more. MVF_ERROR_MEMORY,
- * MVF_ERROR_INTERRUPTED.
+ * others, or there is damage; mvf_source_read_on() then tells more. MVF_ERROR_DEVICE: the GPU
+ * failed. MVF_ERROR_MEMORY, MVF_ERROR_INTERRUPTED.
  */
 MVF_API mvf_status mvf_section_reader_read(mvf_section_reader *reader, mvf_frame **frame);
 

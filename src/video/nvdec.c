@@ -179,14 +179,15 @@ int mvf_nvdec_attach(mvf_nvdec *nvdec, AVCodecContext *codec)
     return 0;
 }
 
-void mvf_nvdec_finish(mvf_nvdec *nvdec)
+mvf_status mvf_nvdec_finish(mvf_nvdec *nvdec)
 {
     const nvdec_base *base = ((AVHWDeviceContext *)(void *)nvdec->device->data)->user_opaque;
     mvf_cuda cuda = base->cuda;
-    if (mvf_cuda_enter(&cuda) != MVF_OK)
-        return;
-    cuda.driver.cuStreamSynchronize(base->stream);
+    MVF_TRY(mvf_cuda_enter(&cuda));
+    mvf_status status =
+        mvf_cuda_check(&cuda, cuda.driver.cuStreamSynchronize(base->stream), "cuStreamSynchronize");
     mvf_cuda_leave(&cuda);
+    return status;
 }
 
 /* Frames. */

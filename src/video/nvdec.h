@@ -29,8 +29,9 @@ const AVCodec *mvf_nvdec_find_decoder(enum AVCodecID codec);
  * be AV_PIX_FMT_CUDA. 0 or AVERROR(ENOMEM). */
 int mvf_nvdec_attach(mvf_nvdec *nvdec, AVCodecContext *codec);
 
-/* Waits for whatever uses surfaces of the decoder, before that is closed. */
-void mvf_nvdec_finish(mvf_nvdec *nvdec);
+/* Waits for whatever uses surfaces of the decoder, before that is closed. MVF_ERROR_DEVICE, without
+ * a message: the device has failed. */
+mvf_status mvf_nvdec_finish(mvf_nvdec *nvdec);
 
 /*
  * A frame in device memory (AV_PIX_FMT_CUDA) is on its way out. As long as few of them are, it

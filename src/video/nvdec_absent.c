@@ -31,9 +31,10 @@ int mvf_nvdec_attach(mvf_nvdec *nvdec, AVCodecContext *codec)
     return AVERROR(ENOSYS);
 }
 
-void mvf_nvdec_finish(mvf_nvdec *nvdec)
+mvf_status mvf_nvdec_finish(mvf_nvdec *nvdec)
 {
     (void)nvdec;
+    return MVF_OK;
 }
 
 int mvf_nvdec_take(const mvf_nvdec *nvdec, AVFrame *av, enum AVPixelFormat format)

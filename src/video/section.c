@@ -307,16 +307,30 @@ mvf_status mvf_source_next_section(mvf_source *source, int64_t frame, int32_t n_
 mvf_status mvf_source_read_on(mvf_source *source, int64_t frame)
 {
     mvf_sections *sections = &source->sections;
-    int is_untouched = !source->n_packets && !sections->is_at_end;
+    int is_untouched = source->ended == MVF_OK && !source->n_packets && !sections->is_at_end;
     clear(sections);
     sections->ended = MVF_ERROR_UNSUPPORTED;
     source->ended = MVF_OK;
+    /* Whoever wants that still is asked again. */
+    source->interrupted = 0;
     /* What cannot be read twice has not been read at all. */
     if (is_untouched && frame == 0)
         return MVF_OK;
+    if (!mvf_source_can_begin_again(source))
+        return mvf_fail(&source->options.logger, MVF_ERROR_UNSUPPORTED,
+                        "%s: cannot be read once more, for it is no file", source->name);
+    source->n_others_to_skip = source->n_others;
     MVF_TRY(mvf_source_restart(source));
     source->n_frames_to_skip = frame;
     return MVF_OK;
+}
+
+void mvf_source_leave_gpu(mvf_source *source)
+{
+    pthread_mutex_lock(&source->sections.mutex);
+    source->gpu_refused = 1;
+    source->gpu_refusal_is_said = 1;
+    pthread_mutex_unlock(&source->sections.mutex);
 }
 
 void mvf_section_get_info(const mvf_section *section, mvf_section_info *info)

@@ -278,6 +278,9 @@ mvf_status mvf_section_reader_read(mvf_section_reader *reader, mvf_frame **frame
     *frame = NULL;
     MVF_TRY(reader->ended);
     reader->ended = next_frame(reader);
+    if (reader->ended == MVF_ERROR_DATA && reader->view.decodes_on_gpu &&
+        mvf_nvdec_finish(reader->view.nvdec) != MVF_OK)
+        reader->ended = MVF_ERROR_DEVICE;
     if (reader->ended != MVF_OK) {
         av_frame_unref(reader->view.received);
         return reader->ended;

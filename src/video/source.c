@@ -326,9 +326,10 @@ static int needs_other_decoder(mvf_source *source, const AVFrame *av)
     if ((source->is_careful && !is_on_gpu) || !shows_damage(source, av))
         return 0;
     if (is_on_gpu)
-        mvf_log(&source->options.logger, MVF_LOG_INFO,
-                "%s: shows damage, of which NVDEC tells little: decoding in software",
-                source->name);
+        mvf_log(&source->options.logger, MVF_LOG_INFO, "%s: %s: decoding in software", source->name,
+                mvf_nvdec_finish(source->nvdec) == MVF_OK
+                    ? "shows damage, of which NVDEC tells little"
+                    : "the GPU that decodes it failed");
     source->is_careful = 1;
     source->gpu_refused = 1;
     return 1;
