@@ -173,6 +173,13 @@
 #define MVF_PARTITION_PITCH_8 145
 #define MVF_PARTITION_STRIP_16 11
 #define MVF_PARTITION_PITCH_16 131
+/* Fits: the same up to ranges whose window over 64x64 such rows take in: four blocks of three warps
+ * to a multiprocessor of sm_90, not three. */
+#define MVF_PARTITION_PITCH_8_NEAR 113
+#define MVF_PARTITION_NEAR 24
+/* Fits: strips of one warp that are left after full warps: 4 of 17 candidates at +-32, or 24 of so
+ * many. */
+#define MVF_PARTITION_SHORT_STRIP 3
 
 /* refine.cu, refine_satd.cu */
 

@@ -20,20 +20,22 @@
 #define NO_J 0xffffffffu
 // Nodes of 64 x 64: 1 + 4 + 16 + 64.
 #define N_NODES 85
-// Candidates of a short strip.
-#define SHORT_STRIP 3
+#define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
 
-template <typename Sample> struct layout {
+// What differs with the samples, and with how far apart rows of the window are, in words.
+template <typename Sample, int32_t Strip, int32_t Pitch> struct layout {
+    typedef Sample sample;
     static const int32_t per_word = 4 / (int32_t)sizeof(Sample);
-    // Of the window, and of a row of an 8 x 8, in words.
-    static const int32_t pitch =
-        sizeof(Sample) == 1 ? MVF_PARTITION_PITCH_8 : MVF_PARTITION_PITCH_16;
-    static const int32_t row_words = 8 / per_word;
-    // Of the unit's rows, in words.
-    static const int32_t current_pitch = 64 / per_word;
-    static const int32_t strip =
-        sizeof(Sample) == 1 ? MVF_PARTITION_STRIP_8 : MVF_PARTITION_STRIP_16;
-    static const int32_t short_strips = (strip + SHORT_STRIP - 1) / SHORT_STRIP;
+    // Of a row of an 8 x 8, and between rows of the unit, in words.
+    static const int32_t row_words = 8 / per_word, current_pitch = 64 / per_word;
+    static const int32_t pitch = Pitch, strip = Strip;
+    static const int32_t short_strips = (Strip + SHORT_STRIP - 1) / SHORT_STRIP;
+    // Whether the device has no difference of its samples, but the larger of two.
+#if __CUDA_ARCH__ >= 900
+    static const bool by_larger = sizeof(Sample) == 2;
+#else
+    static const bool by_larger = false;
+#endif
 };
 
 struct partition_shared {
@@ -65,7 +67,7 @@ struct partition_square {
 };
 
 // The word from each sample on. What would lie beyond the border does not matter. A warp a row.
-template <typename Sample>
+template <typename Layout>
 static __device__ void load_window(const mvf_partition_params &p, const partition_unit &u,
                                    uint64_t plane)
 {
@@ -73,57 +75,80 @@ static __device__ void load_window(const mvf_partition_params &p, const partitio
     for (int32_t row = threadIdx.x / 32; row < p.window_rows; row += blockDim.x / 32) {
         int32_t from_y = min(u.y + u.first_y + row, p.height + p.range_y);
         const uint8_t *from = (const uint8_t *)plane + from_y * p.stride_bytes;
-        uint32_t *to = u.window + row * layout<Sample>::pitch;
+        uint32_t *to = u.window + row * Layout::pitch;
 #pragma unroll 4
         for (int32_t word = threadIdx.x % 32; word < n_words; word += 32) {
             int32_t from_x = min(u.x + u.first_x + word, last_x);
-            to[word] = load_unaligned(from + (int64_t)from_x * (int64_t)sizeof(Sample));
+            to[word] =
+                load_unaligned(from + (int64_t)from_x * (int64_t)sizeof(typename Layout::sample));
         }
     }
 }
 
-// The SADs of an 8 x 8 for each candidate of a strip.
-template <typename Sample, int32_t Strip>
+template <typename Layout>
+static __device__ __forceinline__ uint32_t add_samples(const uint32_t (&words)[Layout::row_words],
+                                                       uint32_t sum)
+{
+#pragma unroll
+    for (int32_t i = 0; i < Layout::row_words; i++)
+        sum = __dp2a_lo(words[i], 0x0101u, sum);
+    return sum;
+}
+
+// The SADs of an 8 x 8 for each candidate of a strip; by the larger of two samples, twice which
+// less both is their difference. Sums under a candidate are differences of running ones.
+template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void take_sads(uint32_t (&sums)[Strip], const uint32_t *current,
                                                  const uint32_t *reference)
 {
-    const int32_t row_words = layout<Sample>::row_words, per_word = layout<Sample>::per_word;
-    uint32_t now[8][row_words];
+    uint32_t now[8][Layout::row_words], now_sum = 0, then_sum = 0;
 #pragma unroll
-    for (int32_t r = 0; r < 8; r++)
-        load_words(now[r], current + r * layout<Sample>::current_pitch);
+    for (int32_t r = 0; r < 8; r++) {
+        load_words(now[r], current + r * Layout::current_pitch);
+        if (Layout::by_larger)
+            now_sum = add_samples<Layout>(now[r], now_sum);
+    }
 #pragma unroll
     for (int32_t r = 0; r < Strip + 7; r++) {
-        uint32_t then[row_words];
+        uint32_t then[Layout::row_words];
 #pragma unroll
-        for (int32_t i = 0; i < row_words; i++)
-            then[i] = reference[r * layout<Sample>::pitch + i * per_word];
+        for (int32_t i = 0; i < Layout::row_words; i++)
+            then[i] = reference[r * Layout::pitch + i * Layout::per_word];
+        if (Layout::by_larger && r < Strip)
+            sums[r] = then_sum - now_sum;
+        if (Layout::by_larger)
+            then_sum = add_samples<Layout>(then, then_sum);
 #pragma unroll
-        for (int32_t i = 0; i < row_words; i++)
+        for (int32_t i = 0; i < Layout::row_words; i++)
 #pragma unroll
             for (int32_t c = 0; c < Strip; c++)
                 if (r - c >= 0 && r - c < 8)
-                    sums[c] = sad_word<Sample>(now[r - c][i], then[i], sums[c]);
+                    sums[c] =
+                        Layout::by_larger
+                            ? __dp2a_lo(__vmaxu2(now[r - c][i], then[i]), 0x0202u, sums[c])
+                            : sad_word<typename Layout::sample>(now[r - c][i], then[i], sums[c]);
+        if (Layout::by_larger && r >= 7)
+            sums[r - 7] -= then_sum;
     }
 }
 
 // The same on the visible samples only. Loops stay loops: such squares are few.
-template <typename Sample, int32_t Strip>
+template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void
 take_visible_sads(uint32_t (&sums)[Strip], const uint32_t *current, const uint32_t *reference,
                   int32_t visible_bytes, int32_t visible_rows)
 {
-    const int32_t pitch = layout<Sample>::pitch;
+    const int32_t pitch = Layout::pitch;
 #pragma unroll 1
     for (int32_t r = 0; r < visible_rows; r++)
 #pragma unroll 1
         for (int32_t i = 0; 4 * i < visible_bytes; i++) {
             uint32_t mask = visible_mask(i, visible_bytes),
-                     now = current[r * layout<Sample>::current_pitch + i];
-            const uint32_t *then = reference + r * pitch + i * layout<Sample>::per_word;
+                     now = current[r * Layout::current_pitch + i];
+            const uint32_t *then = reference + r * pitch + i * Layout::per_word;
 #pragma unroll
             for (int32_t c = 0; c < Strip; c++)
-                sums[c] = sad_word<Sample>(now, then[c * pitch] & mask, sums[c]);
+                sums[c] = sad_word<typename Layout::sample>(now, then[c * pitch] & mask, sums[c]);
         }
 }
 
@@ -202,20 +227,20 @@ static __device__ int32_t even_bits(int32_t z)
 }
 
 // The SADs of an 8 x 8 of the unit, as far as it is visible.
-template <typename Sample, int32_t Strip>
+template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void
 search_8(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
          int32_t col, int32_t row, uint32_t (&sums)[Strip])
 {
-    const uint32_t *current =
-        u.current + 8 * row * layout<Sample>::current_pitch + col * layout<Sample>::row_words;
-    const uint32_t *reference = strip.reference + 8 * (row * layout<Sample>::pitch + col);
+    const uint32_t *current = u.current + 8 * row * Layout::current_pitch + col * Layout::row_words;
+    const uint32_t *reference = strip.reference + 8 * (row * Layout::pitch + col);
     int32_t visible_w = p.width - u.x - 8 * col, visible_h = p.height - u.y - 8 * row;
     if (visible_w >= 8 && visible_h >= 8)
-        take_sads<Sample>(sums, current, reference);
+        take_sads<Layout>(sums, current, reference);
     else if (visible_w > 0)
-        take_visible_sads<Sample>(sums, current, reference,
-                                  min(visible_w, 8) * (int32_t)sizeof(Sample), min(visible_h, 8));
+        take_visible_sads<Layout>(sums, current, reference,
+                                  min(visible_w, 8) * (int32_t)sizeof(typename Layout::sample),
+                                  min(visible_h, 8));
 }
 
 // The square of 64 >> level that 8 x 8 number (col, row) is the corner of: its SADs go to the next
@@ -239,7 +264,7 @@ end_square(const mvf_partition_params &p, const partition_unit &u, const partiti
 
 // All squares of the unit in the order of Z, or with some bits of their numbers turned over, so
 // that warps seldom find the same one's best unknown.
-template <typename Sample, int32_t Strip>
+template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void
 search_unit(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
             partition_shared &shared)
@@ -252,7 +277,7 @@ search_unit(const mvf_partition_params &p, const partition_unit &u, const partit
         int32_t z = i ^ turn, col = even_bits(z), row = even_bits(z >> 1);
         uint32_t sums[Strip] = {};
         if (u.y + 8 * row < p.height) {
-            search_8<Sample>(p, u, strip, col, row, sums);
+            search_8<Layout>(p, u, strip, col, row, sums);
             end_square(p, u, strip, shared, 3, col, row, sums, sums_16);
         }
         if ((i & 3) != 3)
@@ -269,20 +294,20 @@ search_unit(const mvf_partition_params &p, const partition_unit &u, const partit
 }
 
 // Strips lie side by side in rows of them; the last row's reach up into the one before.
-template <typename Sample>
+template <typename Layout>
 static __device__ partition_strip strip_at(const mvf_partition_params &p, const partition_unit &u,
                                            int32_t index, int32_t down, bool exists)
 {
-    int32_t col = index % p.panel_cols, first = index / p.panel_cols * layout<Sample>::strip;
-    int32_t row = max(min(first, p.panel_rows - layout<Sample>::strip), 0) + down;
-    return {u.first_x + col, u.first_y + row, exists, u.window + row * layout<Sample>::pitch + col};
+    int32_t col = index % p.panel_cols, first = index / p.panel_cols * Layout::strip;
+    int32_t row = max(min(first, p.panel_rows - Layout::strip), 0) + down;
+    return {u.first_x + col, u.first_y + row, exists, u.window + row * Layout::pitch + col};
 }
 
-template <typename Sample>
+template <typename Layout>
 static __device__ void search_panel(const mvf_partition_params &p, const partition_unit &u,
                                     partition_shared &shared)
 {
-    const int32_t length = layout<Sample>::strip, short_strips = layout<Sample>::short_strips;
+    const int32_t length = Layout::strip, short_strips = Layout::short_strips;
     int32_t n_strips = (p.panel_rows + length - 1) / length * p.panel_cols;
     int32_t lane = threadIdx.x % 32;
     for (int32_t first = threadIdx.x / 32 * 32; first < n_strips; first += blockDim.x) {
@@ -291,12 +316,12 @@ static __device__ void search_panel(const mvf_partition_params &p, const partiti
             int32_t index = min(lane / short_strips, left - 1);
             int32_t down = min(lane % short_strips * SHORT_STRIP, length - SHORT_STRIP);
             partition_strip strip =
-                strip_at<Sample>(p, u, first + index, down, lane < left * short_strips);
-            search_unit<Sample, SHORT_STRIP>(p, u, strip, shared);
+                strip_at<Layout>(p, u, first + index, down, lane < left * short_strips);
+            search_unit<Layout, SHORT_STRIP>(p, u, strip, shared);
         } else {
             partition_strip strip =
-                strip_at<Sample>(p, u, first + min(lane, left - 1), 0, lane < left);
-            search_unit<Sample, length>(p, u, strip, shared);
+                strip_at<Layout>(p, u, first + min(lane, left - 1), 0, lane < left);
+            search_unit<Layout, length>(p, u, strip, shared);
         }
     }
 }
@@ -340,36 +365,37 @@ static __device__ bool may_leave(const mvf_partition_params &p, const partition_
            u.y + p.unit + p.range_y > p.height;
 }
 
-template <typename Sample> static __device__ void search(const mvf_partition_params &p)
+template <typename Layout> static __device__ void search(const mvf_partition_params &p)
 {
     DYNAMIC_SHARED(uint4, partition_memory);
     __shared__ partition_shared shared;
-    const int32_t strip = layout<Sample>::strip;
+    const int32_t strip = Layout::strip;
     const mvf_search_pair &pair = p.pairs[blockIdx.y];
     partition_unit u;
     u.x = blockIdx.x % p.cols * p.unit;
     u.y = blockIdx.x / p.cols * p.unit;
     u.is_special = p.rate.lambda_q4 || (p.inside && may_leave(p, u)) || p.panel_rows < strip;
     u.current = (uint32_t *)partition_memory;
-    u.window = u.current + p.unit * layout<Sample>::current_pitch;
-    u.bits_x = u.window + p.window_rows * layout<Sample>::pitch;
+    u.window = u.current + p.unit * Layout::current_pitch;
+    u.bits_x = u.window + p.window_rows * Layout::pitch;
     u.bits_y = u.bits_x + 2 * p.range_x + 1;
     mvf_guide_vector predictor = predictor_of(pair, blockIdx.x);
     fill_bits(p.rate, u.bits_x, p.range_x, 0, predictor.x);
     fill_bits(p.rate, u.bits_y, p.range_y, strip, predictor.y);
     for (int32_t i = threadIdx.x; i < N_NODES; i += blockDim.x)
         shared.best[i] = ~0ull;
-    load_visible<Sample>(u.current, pair.current, p.stride_bytes, u.x, u.y, p.width, p.height,
-                         p.unit, layout<Sample>::current_pitch, threadIdx.x, blockDim.x);
+    load_visible<typename Layout::sample>(u.current, pair.current, p.stride_bytes, u.x, u.y,
+                                          p.width, p.height, p.unit, Layout::current_pitch,
+                                          threadIdx.x, blockDim.x);
     // The last panels reach into those before them, so that all are of one size.
     for (int32_t y = 0; y <= 2 * p.range_y; y += p.panel_rows)
         for (int32_t x = 0; x <= 2 * p.range_x; x += p.panel_cols) {
             u.first_x = min(x, 2 * p.range_x + 1 - p.panel_cols) - p.range_x;
             u.first_y = min(y, 2 * p.range_y + 1 - p.panel_rows) - p.range_y;
             __syncthreads();
-            load_window<Sample>(p, u, pair.reference);
+            load_window<Layout>(p, u, pair.reference);
             __syncthreads();
-            search_panel<Sample>(p, u, shared);
+            search_panel<Layout>(p, u, shared);
         }
     __syncthreads();
     store_level(p, u, shared, pair, 0, 0);
@@ -381,11 +407,17 @@ template <typename Sample> static __device__ void search(const mvf_partition_par
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
     partition_8(const __grid_constant__ mvf_partition_params params)
 {
-    search<uint8_t>(params);
+    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8>>(params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
+    partition_8_near(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8_NEAR>>(params);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
     partition_16(const __grid_constant__ mvf_partition_params params)
 {
-    search<uint16_t>(params);
+    search<layout<uint16_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16>>(params);
 }

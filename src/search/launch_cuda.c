@@ -319,11 +319,12 @@ static mvf_status enqueue_exhaust(mvf_cuda *cuda, const mvf_launch_plan *plan,
         .enqueue = enqueue_search                                                                 \
     }
 
-#define PARTITION_SHAPE(name, bytes_of_sample)                                     \
-    {                                                                              \
-        .kernels = {{name, mvf_fatbin_partition}}, .serves = mvf_partition_serves, \
-        .sample_bytes = bytes_of_sample, .prepare = mvf_partition_prepare,         \
-        .enqueue = mvf_partition_enqueue                                           \
+#define PARTITION_SHAPE(name, bytes_of_sample, candidates, words_of_row, longest_range) \
+    {                                                                                   \
+        .kernels = {{name, mvf_fatbin_partition}}, .serves = mvf_partition_serves,      \
+        .sample_bytes = bytes_of_sample, .strip = candidates, .pitch = words_of_row,    \
+        .most_range = longest_range, .prepare = mvf_partition_prepare,                  \
+        .enqueue = mvf_partition_enqueue                                                \
     }
 
 #define BLOCK_SHAPE(name, bytes_of_sample, side_of_tile, takes_sads)                 \
@@ -358,8 +359,10 @@ static const mvf_launch_shape shapes[] = {
                            .zero_bytes = sizeof(mvf_full_counters),
                            .prepare = prepare_exhaust,
                            .enqueue = enqueue_exhaust},
-    [MVF_SHAPE_OTHERS] = PARTITION_SHAPE("partition_8", 1),
-    PARTITION_SHAPE("partition_16", 2),
+    [MVF_SHAPE_OTHERS] = PARTITION_SHAPE("partition_8_near", 1, MVF_PARTITION_STRIP_8,
+                                         MVF_PARTITION_PITCH_8_NEAR, MVF_PARTITION_NEAR),
+    PARTITION_SHAPE("partition_8", 1, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8, 0),
+    PARTITION_SHAPE("partition_16", 2, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, 0),
     BLOCK_SHAPE("block_sad_8_t8", 1, 8, 1),
     BLOCK_SHAPE("block_sad_8_t4", 1, 4, 1),
     BLOCK_SHAPE("block_sad_16_t8", 2, 8, 1),

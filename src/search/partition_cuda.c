@@ -10,9 +10,8 @@
 #define LEAST_SMALLEST 8
 /* What lies in a unit's rows, in samples. */
 #define UNIT 64
-/* As in partition.cu. */
-#define SHORT_STRIP 3
-/* Each way; the longest range has panels of a strip and less then. */
+#define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
+/* Each way, of those that are tried: of the longest range they are a strip high and less. */
 #define MOST_PANELS 50
 
 static int32_t divide_up(int32_t value, int32_t unit)
@@ -52,12 +51,10 @@ static int32_t unit_of(const mvf_search_config *config)
     return config->rate.lambda_q4 ? config->block_w : UNIT;
 }
 
-static panel lay_out(const mvf_search_config *config, int32_t most_words, int32_t n_cols,
-                     int32_t n_rows)
+static panel lay_out(const mvf_launch_shape *shape, const mvf_search_config *config,
+                     int32_t most_words, int32_t n_cols, int32_t n_rows)
 {
-    int is_8 = config->sample_bytes == 1;
-    int32_t strip = is_8 ? MVF_PARTITION_STRIP_8 : MVF_PARTITION_STRIP_16;
-    int32_t pitch = is_8 ? MVF_PARTITION_PITCH_8 : MVF_PARTITION_PITCH_16;
+    int32_t strip = shape->strip, pitch = shape->pitch;
     int32_t cols = 2 * config->range_x + 1, rows = 2 * config->range_y + 1;
     int32_t unit = unit_of(config), n = divide_up(n_rows, strip) * n_cols;
     panel p = {.n_cols = n_cols,
@@ -77,14 +74,15 @@ static panel lay_out(const mvf_search_config *config, int32_t most_words, int32_
     return p;
 }
 
-static panel best_panel(const mvf_search_config *config, int32_t most_words)
+static panel best_panel(const mvf_launch_shape *shape, const mvf_search_config *config,
+                        int32_t most_words)
 {
     int32_t cols = 2 * config->range_x + 1, rows = 2 * config->range_y + 1;
     panel best = {.cost = INT64_MAX};
     for (int32_t n_across = 1; n_across <= MOST_PANELS; n_across++)
         for (int32_t n_down = 1; n_down <= MOST_PANELS; n_down++) {
-            panel p =
-                lay_out(config, most_words, divide_up(cols, n_across), divide_up(rows, n_down));
+            panel p = lay_out(shape, config, most_words, divide_up(cols, n_across),
+                              divide_up(rows, n_down));
             if (p.cost < best.cost)
                 best = p;
         }
@@ -93,10 +91,12 @@ static panel best_panel(const mvf_search_config *config, int32_t most_words)
 
 /* Within as much dynamic shared memory as leaves a multiprocessor two thread blocks, if that is
  * enough for any panel; beside it lies what the kernel declares. */
-static panel choose_panel(const mvf_search_config *config, const mvf_cuda *cuda)
+static panel choose_panel(const mvf_launch_shape *shape, const mvf_search_config *config,
+                          const mvf_cuda *cuda)
 {
-    panel best = best_panel(config, (cuda->shared_bytes / 2 - 2048) / 4);
-    return best.cost < INT64_MAX ? best : best_panel(config, (cuda->shared_bytes - 1024) / 4);
+    panel best = best_panel(shape, config, (cuda->shared_bytes / 2 - 2048) / 4);
+    return best.cost < INT64_MAX ? best
+                                 : best_panel(shape, config, (cuda->shared_bytes - 1024) / 4);
 }
 
 int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config *config,
@@ -106,13 +106,14 @@ int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config 
            config->metric == MVF_METRIC_SAD && config->block_w >= LEAST_LARGEST &&
            config->levels[config->n_levels - 1].w >= LEAST_SMALLEST &&
            config->sample_bytes == shape->sample_bytes &&
-           choose_panel(config, cuda).cost < INT64_MAX;
+           (!shape->most_range || config->range_x <= shape->most_range) &&
+           choose_panel(shape, config, cuda).cost < INT64_MAX;
 }
 
 void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *config,
                            const mvf_cuda *cuda, int64_t stride_bytes)
 {
-    panel best = choose_panel(config, cuda);
+    panel best = choose_panel(plan->shape, config, cuda);
     mvf_partition_params *params = &plan->partition;
     *params = (mvf_partition_params){.stride_bytes = stride_bytes,
                                      .rate = config->rate,
