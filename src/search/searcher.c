@@ -670,7 +670,16 @@ static void run_in_turn(mvf_engine *engine,
         run(context, i, 0);
 }
 
-/* Tries the averages of the two best references, on the engine's threads. */
+static mvf_status need_finishers(mvf_searcher *s)
+{
+    int32_t n = mvf_processor_count() - 1;
+    if (s->finishers)
+        return MVF_OK;
+    return mvf_pool_open(&s->finishers, n < 1 ? 1 : n < MOST_FINISHERS ? n : MOST_FINISHERS);
+}
+
+/* Tries the averages of the two best references, on the engine's threads, or on those that finish
+ * fields, which have nothing to do where averages are tried: finishes_aside(). */
 static mvf_status average(mvf_searcher *s, const submission *entry, const mvf_assembly *assembly,
                           mvf_choice *choices)
 {
@@ -681,10 +690,16 @@ static mvf_status average(mvf_searcher *s, const submission *entry, const mvf_as
         MVF_TRY(view_slot(s, entry->slots[1 + i], &references[i]));
     mvf_refiner_init(&refiner, &s->config, s->options.cpu_level);
     mvf_averaging averaging = {assembly, &refiner, &current, references, choices};
-    if (s->ops->run_tasks)
-        s->ops->run_tasks(s->engine, average_task, &averaging, mvf_averaging_tasks(&s->config));
-    else
-        run_in_turn(s->engine, average_task, &averaging, mvf_averaging_tasks(&s->config));
+    int32_t n_tasks = mvf_averaging_tasks(&s->config);
+    mvf_pool_job job = {.run = average_task, .context = &averaging, .n_tasks = n_tasks};
+    if (s->ops->run_tasks) {
+        s->ops->run_tasks(s->engine, average_task, &averaging, n_tasks);
+    } else if (need_finishers(s) == MVF_OK) {
+        mvf_pool_submit(s->finishers, &job);
+        mvf_pool_finished(s->finishers, &job, 1);
+    } else {
+        run_in_turn(s->engine, average_task, &averaging, n_tasks);
+    }
     return MVF_OK;
 }
 
@@ -801,14 +816,6 @@ static void finish_task(void *context, int32_t task, int32_t worker)
 static int finishes_aside(const mvf_searcher *s)
 {
     return s->ops->take && s->config.merge != MVF_MERGE_AVERAGE;
-}
-
-static mvf_status need_finishers(mvf_searcher *s)
-{
-    int32_t n = mvf_processor_count() - 1;
-    if (s->finishers)
-        return MVF_OK;
-    return mvf_pool_open(&s->finishers, n < 1 ? 1 : n < MOST_FINISHERS ? n : MOST_FINISHERS);
 }
 
 /* Once the next submission is searched, has it finished; MVF_AGAIN before that. */
