@@ -611,8 +611,10 @@ static encoder_case random_squares_case(check_run *run)
     c.options.range_x = ranges[pick(run, 16)];
     c.options.range_y = ranges[pick(run, 16)];
     random_squares(run, &c);
-    if (pick(run, 4) == 0)
+    if (pick(run, 3) == 0) {
         random_rate(run, &c);
+        c.options.partitions = pick(run, 2) ? MVF_PARTITIONS_SQUARE : MVF_PARTITIONS_FIXED;
+    }
     return c;
 }
 

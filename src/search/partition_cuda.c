@@ -99,10 +99,19 @@ static panel choose_panel(const mvf_launch_shape *shape, const mvf_search_config
                                  : best_panel(shape, config, (cuda->shared_bytes - 1024) / 4);
 }
 
+/* Squares from one pass, or those of one size side by side if they have a rate. */
+static int are_squares(const mvf_search_config *config)
+{
+    return config->partitions == MVF_PARTITIONS_SQUARE ||
+           (config->partitions == MVF_PARTITIONS_FIXED && config->rate.lambda_q4 &&
+            config->block_h == config->block_w && config->step_x == config->block_w &&
+            config->step_y == config->block_w);
+}
+
 int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config *config,
                          const mvf_cuda *cuda)
 {
-    return config->partitions == MVF_PARTITIONS_SQUARE && config->method == MVF_METHOD_FULL &&
+    return are_squares(config) && config->method == MVF_METHOD_FULL &&
            config->metric == MVF_METRIC_SAD && config->block_w >= LEAST_LARGEST &&
            config->levels[config->n_levels - 1].w >= LEAST_SMALLEST &&
            config->sample_bytes == shape->sample_bytes &&
