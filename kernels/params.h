@@ -327,15 +327,14 @@ typedef struct mvf_tm_image_params {
     /* What is read, what is written, and the image. */
     uint64_t from, to, image;
     int64_t from_stride_bytes;
-    /* In the image: feature (0, 0) of phase 0, from one phase to the next, brightness, the guide.
-     */
-    int64_t features, phase_bytes, luma, guide;
+    /* In the image: feature (0, 0) of phase 0, from one phase to the next, and, where they are
+     * wanted (not 0), brightness and the guides of cells of 4x4 and of 2x2 px. */
+    int64_t features, phase_bytes, luma, wide_guide, narrow_guide;
     int32_t width, height, from_width, from_height;
     int32_t bit_depth, stride_px;
-    int32_t cell_px, cols;
 } mvf_tm_image_params;
 
-static_assert(offsetof(mvf_tm_image_params, width) == 64, "same layout in C and CUDA");
+static_assert(offsetof(mvf_tm_image_params, width) == 72, "same layout in C and CUDA");
 static_assert(sizeof(mvf_tm_image_params) == 96, "same layout in C and CUDA");
 
 /* One flow: the images from and to which it goes, and its memory. */

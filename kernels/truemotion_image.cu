@@ -88,7 +88,36 @@ static __device__ uint32_t gradient(int32_t before, int32_t after)
     return (uint32_t)clamp_to(128 + ((after - before + 4) >> 3), 255);
 }
 
-// Features of all phases, borders included, and the level at 8 bits.
+static __device__ uint32_t brightness(int32_t sample)
+{
+    return (uint32_t)min((sample + 8) >> 4, 255);
+}
+
+// The mean brightness of each cell of CELL x CELL px that begins in the tile. Cells go on outside
+// the frame, as the tile's samples do.
+template <int32_t CELL>
+static __device__ void write_guides(const mvf_tm_image_params &p, const feature_tile &tile,
+                                    int32_t first_x, int32_t first_y, int64_t guide)
+{
+    constexpr int32_t across = TILE_W / CELL, n = CELL * CELL;
+    int32_t in_x = (int32_t)threadIdx.x % across * CELL,
+            in_y = (int32_t)threadIdx.x / across * CELL;
+    int32_t x = first_x + in_x, y = first_y + in_y;
+    if (in_y >= TILE_H || x < 0 || y < 0 || x >= p.width || y >= p.height)
+        return;
+    uint32_t sum = n / 2;
+#pragma unroll
+    for (int32_t i = 0; i < n; i++)
+        sum += brightness(tile.samples[in_y + 2 + i / CELL][in_x + 2 + i % CELL]);
+    int64_t cols = (p.width + CELL - 1) / CELL;
+    ((uint8_t *)(p.image + guide))[y / CELL * cols + x / CELL] = (uint8_t)(sum / n);
+}
+
+static_assert(MVF_TM_BORDER % TILE_H == 0 && TILE_H % MVF_TM_CELL_PX == 0 &&
+                  TILE_W % MVF_TM_CELL_PX == 0 && MVF_TM_BORDER % MVF_TM_CELL_PX == 0,
+              "cells do not cross tiles");
+
+// Features of all phases, borders included, guides, and, where it is wanted, the level at 8 bits.
 extern "C" __global__ void __launch_bounds__(MVF_TM_TILE_THREADS)
     truemotion_features(mvf_tm_image_params p)
 {
@@ -106,9 +135,13 @@ extern "C" __global__ void __launch_bounds__(MVF_TM_TILE_THREADS)
     __syncthreads();
     int32_t x = first_x + in_x, y = first_y + in_y;
     int32_t exists = x < p.width + MVF_TM_BORDER && y < p.height + MVF_TM_BORDER;
-    if (x >= 0 && y >= 0 && x < p.width && y < p.height)
+    if (p.luma && x >= 0 && y >= 0 && x < p.width && y < p.height)
         ((uint8_t *)(p.image + p.luma))[(int64_t)y * p.width + x] =
-            (uint8_t)min((tile.samples[in_y + 2][in_x + 2] + 8) >> 4, 255);
+            (uint8_t)brightness(tile.samples[in_y + 2][in_x + 2]);
+    if (p.wide_guide)
+        write_guides<MVF_TM_CELL_PX>(p, tile, first_x, first_y, p.wide_guide);
+    if (p.narrow_guide)
+        write_guides<MVF_TM_COARSE_CELL_PX>(p, tile, first_x, first_y, p.narrow_guide);
     for (int32_t phase = 0; phase < 4; phase++) {
         for (int32_t i = thread; i < (TILE_W + 2) * (TILE_H + 2); i += MVF_TM_TILE_THREADS)
             tile.phase[i / (TILE_W + 2)][i % (TILE_W + 2)] =
@@ -122,19 +155,4 @@ extern "C" __global__ void __launch_bounds__(MVF_TM_TILE_THREADS)
                                                gradient(at[-(TILE_W + 2)], at[TILE_W + 2]) << 16;
         __syncthreads();
     }
-}
-
-// The mean brightness of each cell.
-extern "C" __global__ void __launch_bounds__(MVF_TM_THREADS) truemotion_guide(mvf_tm_image_params p)
-{
-    int32_t col = blockIdx.x * MVF_TM_THREADS + threadIdx.x, row = blockIdx.y;
-    if (col >= p.cols)
-        return;
-    const uint8_t *luma = (const uint8_t *)(p.image + p.luma);
-    uint32_t n = p.cell_px * p.cell_px, sum = n / 2;
-    for (int32_t dy = 0; dy < p.cell_px; dy++)
-        for (int32_t dx = 0; dx < p.cell_px; dx++)
-            sum += luma[(int64_t)clamp_to(row * p.cell_px + dy, p.height - 1) * p.width +
-                        clamp_to(col * p.cell_px + dx, p.width - 1)];
-    ((uint8_t *)(p.image + p.guide))[(int64_t)row * p.cols + col] = (uint8_t)(sum / n);
 }

@@ -5,9 +5,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check_kernels.h"
+#include "search/engine.h"
 
 /* Frames of a case, each searched in the one before and the one after, all in flight at once. */
 #define N_FRAMES 4
@@ -91,8 +93,130 @@ static void compare(check_run *run, motion_case *c)
         check_plane_free(&c->planes[i]);
 }
 
+/* Batches of any size and few images: pairs of pictures, most of which come several times. */
+#define N_PAIRS 10
+static const int pairs[N_PAIRS][2] = {{1, 0}, {2, 1}, {3, 2}, {2, 3}, {1, 2},
+                                      {0, 3}, {3, 3}, {0, 1}, {2, 0}, {1, 3}};
+
+typedef struct memory_case {
+    int32_t max_in_flight, most_images;
+} memory_case;
+
+/* Answers all pairs at once. */
+static mvf_status answer(mvf_engine *engine, mvf_engine_plane *const *planes, mvf_engine_job *jobs)
+{
+    const mvf_engine_ops *ops = &mvf_engine_cuda;
+    mvf_status status = MVF_OK;
+    int n = 0;
+    for (; n < N_PAIRS && status == MVF_OK; n++) {
+        jobs[n].current = planes[pairs[n][0]];
+        jobs[n].reference = planes[pairs[n][1]];
+        status = ops->submit(engine, &jobs[n]);
+    }
+    for (int i = 0; i < n; i++) {
+        mvf_status collected = jobs[i].state ? ops->collect(engine, &jobs[i], 1) : MVF_ERROR_DEVICE;
+        if (collected == MVF_OK)
+            ops->take(engine, &jobs[i]);
+        else
+            status = collected;
+    }
+    return status;
+}
+
+static mvf_status answer_with(const mvf_search_config *config, const mvf_options *options,
+                              const mvf_picture *pictures, mvf_engine_job *jobs)
+{
+    const mvf_engine_ops *ops = &mvf_engine_cuda;
+    mvf_engine *engine;
+    mvf_engine_plane *planes[N_FRAMES] = {NULL};
+    mvf_status status = ops->open(&engine, config, options);
+    if (status != MVF_OK)
+        return status;
+    for (int i = 0; i < N_FRAMES && status == MVF_OK; i++) {
+        status = ops->plane_create(engine, &planes[i]);
+        if (status == MVF_OK)
+            status = ops->plane_load(engine, planes[i], &pictures[i]);
+    }
+    if (status == MVF_OK)
+        status = answer(engine, planes, jobs);
+    for (int i = 0; i < N_FRAMES; i++)
+        if (planes[i])
+            ops->plane_destroy(engine, planes[i]);
+    ops->close(engine);
+    return status;
+}
+
+static int same_answer(const mvf_field *wanted, const mvf_engine_job *job)
+{
+    return !memcmp(wanted->blocks, job->blocks, wanted->n_blocks * sizeof *wanted->blocks) &&
+           !memcmp(wanted->confidence, job->confidence, wanted->n_blocks) &&
+           !(wanted->flags & MVF_FIELD_DUPLICATE) == !job->is_identical;
+}
+
+static void check_memory_case(check_run *run, const mvf_options *of_cpu, int32_t width,
+                              int32_t height, const mvf_picture *pictures, mvf_field *const *wanted,
+                              memory_case c)
+{
+    char what[128];
+    mvf_search_config config;
+    mvf_options options = *of_cpu;
+    mvf_engine_job jobs[N_PAIRS] = {{.ref = 0}};
+    options.backend = MVF_BACKEND_CUDA;
+    options.max_in_flight = c.max_in_flight;
+    int ok = mvf_search_configure(&config, &options, width, height, 8) == MVF_OK;
+    config.most_images = c.most_images;
+    for (int i = 0; i < N_PAIRS; i++) {
+        jobs[i].blocks = calloc(config.n_matches, sizeof *jobs[i].blocks);
+        jobs[i].confidence = calloc(config.n_matches, 1);
+        jobs[i].dir = wanted[i]->blocks[0].dir;
+    }
+    ok = ok && answer_with(&config, &options, pictures, jobs) == MVF_OK;
+    for (int i = 0; i < N_PAIRS; i++) {
+        ok = ok && same_answer(wanted[i], &jobs[i]);
+        free(jobs[i].blocks);
+        free(jobs[i].confidence);
+    }
+    snprintf(what, sizeof what, "truemotion on CUDA: step %d, %d pairs a batch, %d images",
+             options.step_x, c.max_in_flight, c.most_images);
+    check_result(run, ok, what);
+}
+
+static void check_memory(check_run *run, int32_t step)
+{
+    enum { WIDTH = 41, HEIGHT = 30 };
+    static const memory_case cases[] = {{8, 2}, {1, 2}, {2, 3}, {3, 4}, {8, 0}};
+    check_plane planes[N_FRAMES];
+    mvf_picture pictures[N_FRAMES];
+    mvf_field *wanted[N_PAIRS] = {NULL};
+    mvf_options options;
+    mvf_options_init(&options);
+    options.logger = run->logger;
+    options.backend = MVF_BACKEND_CPU;
+    options.method = MVF_METHOD_TRUEMOTION;
+    options.step_x = options.step_y = step;
+    for (int i = 0; i < N_FRAMES; i++) {
+        check_plane_alloc(run, &planes[i], WIDTH, HEIGHT, 8);
+        check_plane_fill(run, &planes[i], FILL_TEXTURE, 2 * i);
+        pictures[i] = check_plane_picture(&planes[i], i);
+    }
+    int ok = 1;
+    for (int i = 0; i < N_PAIRS; i++)
+        ok &= mvf_search(&options, WIDTH, HEIGHT, 8, &pictures[pairs[i][0]], &pictures[pairs[i][1]],
+                         &wanted[i]) == MVF_OK;
+    check_result(run, ok, "truemotion on the CPU, to compare with");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && ok; i++)
+        check_memory_case(run, &options, WIDTH, HEIGHT, pictures, wanted, cases[i]);
+    for (int i = 0; i < N_PAIRS; i++)
+        mvf_field_free(&wanted[i]);
+    for (int i = 0; i < N_FRAMES; i++)
+        check_plane_free(&planes[i]);
+}
+
 void check_cuda_truemotion(check_run *run)
 {
+    check_memory(run, 4);
+    if (!run->small)
+        check_memory(run, 1);
     static const int32_t sizes[][2] = {{1, 1},   {2, 3},   {23, 5},    {24, 24},
                                        {25, 49}, {97, 24}, {640, 360}, {1919, 1079}};
     int n_sizes = run->small ? 6 : 8, n_random = run->small ? 18 : 60;

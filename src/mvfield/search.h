@@ -57,9 +57,9 @@ typedef enum mvf_method {
      * to 960, in the method's own measure. Of the options only backend, step, effort, threads,
      * cpu_level and max_in_flight matter; those for metrics, rates, sub-sample steps, partitions
      * and merging must be left alone. On the CPU, a pair keeps two threads busy; a picture takes
-     * some 25 bytes a px while it is in use. On CUDA it takes as much of the device's memory, and
-     * each of up to 8 pairs that are searched side by side 17 bytes a px (61 with step 1 at high
-     * effort).
+     * some 25 bytes a px while it is in use. On CUDA a picture takes some 23 bytes a px of the
+     * device's memory and a pair 17 (33 with step 1 at high effort): several of both while all take
+     * less than 710 MB, else two pictures and a pair, 540 MB at 3840x2160 with step 4.
      */
     MVF_METHOD_TRUEMOTION = 3
 } mvf_method;

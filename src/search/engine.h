@@ -60,6 +60,9 @@ typedef struct mvf_search_config {
     /* The first row of CUDA's table of launch shapes that may serve: tests and benchmarks leave out
      * the ones above it. */
     int32_t first_shape;
+    /* Images that CUDA keeps on the device for method truemotion at most, 2 or more; 0: as many as
+     * its share of memory holds. */
+    int32_t most_images;
 } mvf_search_config;
 
 /* The grid of a level, below n_levels. */

@@ -37,6 +37,17 @@ _Static_assert(sizeof(mvf_match) == 8 && offsetof(mvf_match, y) == 2 &&
                    offsetof(mvf_match, cost) == 4,
                "search.cu writes this layout");
 
+/* Device memory of method truemotion that batches use in turn: images, and what the pairs of one
+ * batch are searched in. */
+typedef enum area_kind { AREA_IMAGE, AREA_SEARCH, N_AREA_KINDS } area_kind;
+
+typedef struct area {
+    CUdeviceptr memory;
+    /* The plane whose image it is, if any. */
+    mvf_engine_plane *holder;
+    uint64_t last_use;
+} area;
+
 typedef enum batch_state { BATCH_OPEN, BATCH_RUNNING, BATCH_DONE } batch_state;
 
 typedef struct batch {
@@ -50,7 +61,9 @@ typedef struct batch {
     atomic_int n_held;
     CUstream stream;
     CUevent done;
+    /* Not with method truemotion, whose batches use areas: these ones, a bit each. */
     CUdeviceptr device_matches, scratch;
+    uint64_t areas[N_AREA_KINDS];
     /* Room for the jobs' predictors and hints, here and on the device: as much as they have taken
      * at most. */
     mvf_vector *guides;
@@ -80,6 +93,11 @@ struct mvf_engine {
     mvf_tm_plan truemotion;
     mvf_refine_plan refine;
     mvf_smooth_plan smooth;
+    /* With method truemotion, whose images are built on a stream of their own. */
+    CUstream build;
+    area areas[N_AREA_KINDS][MVF_TM_MOST_IMAGES];
+    int32_t n_areas[N_AREA_KINDS];
+    uint64_t clock;
     CUstream upload;
     CUevent uploaded;
     /* The rows of the picture that is on its way into a plane, or 0: not needed yet. */
@@ -106,9 +124,10 @@ struct mvf_engine_plane {
     host_copy host_copy;
     /* The picture on the device, with borders. */
     CUdeviceptr padded;
-    /* Sample (0, 0) of the padded plane; with method truemotion the image, which takes its place.
-     */
+    /* Sample (0, 0) of the padded plane. With method truemotion, which has none: the image, or 0
+     * without one, and its area. */
     CUdeviceptr origin;
+    int32_t area;
     CUevent uploaded;
     /* The list that mvf_engine.without_levels begins. */
     int is_without_levels;
@@ -197,11 +216,9 @@ static mvf_status open_search(mvf_engine *engine)
     if (!is_truemotion(engine))
         return mvf_launch_plan_open(&engine->plan, cuda, &engine->config,
                                     engine->layout.stride_bytes);
-    MVF_TRY(mvf_tm_plan_open(&engine->truemotion, cuda, &engine->config));
-    int32_t most = mvf_tm_most_jobs(&engine->truemotion);
-    if (engine->batch_jobs > most)
-        engine->batch_jobs = most;
-    return MVF_OK;
+    MVF_CUDA_TRY(cuda, cuStreamCreate, &engine->build, CU_STREAM_NON_BLOCKING);
+    return mvf_tm_plan_open(&engine->truemotion, cuda, &engine->config,
+                            engine->picture_stride_bytes, &engine->batch_jobs);
 }
 
 /* The caller's table, if there is one, onto the device. */
@@ -265,6 +282,13 @@ static void free_batch(mvf_cuda *cuda, batch *b)
     free(b);
 }
 
+static void free_areas(mvf_engine *engine)
+{
+    for (int kind = 0; kind < N_AREA_KINDS; kind++)
+        for (int32_t i = 0; i < engine->n_areas[kind]; i++)
+            engine->cuda.driver.cuMemFree_v2(engine->areas[kind][i].memory);
+}
+
 static void close_in_context(mvf_engine *engine)
 {
     mvf_cuda *cuda = &engine->cuda;
@@ -277,6 +301,9 @@ static void close_in_context(mvf_engine *engine)
         cuda->driver.cuEventDestroy_v2(engine->uploaded);
     if (engine->upload)
         cuda->driver.cuStreamDestroy_v2(engine->upload);
+    if (engine->build)
+        cuda->driver.cuStreamDestroy_v2(engine->build);
+    free_areas(engine);
     if (engine->picture)
         cuda->driver.cuMemFree_v2(engine->picture);
     if (engine->bits)
@@ -359,10 +386,7 @@ static void free_plane(mvf_cuda *cuda, mvf_engine_plane *plane)
 static mvf_status alloc_plane(mvf_engine *engine, mvf_engine_plane *plane)
 {
     mvf_cuda *cuda = &engine->cuda;
-    if (is_truemotion(engine)) {
-        MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, engine->truemotion.image_bytes);
-        plane->origin = plane->padded;
-    } else {
+    if (!is_truemotion(engine)) {
         size_t n_bytes = is_hier(engine) ? engine->hier.plane_bytes : engine->layout.n_bytes;
         MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plane->padded, n_bytes);
         plane->origin = plane->padded + (CUdeviceptr)engine->layout.origin_bytes;
@@ -371,9 +395,19 @@ static mvf_status alloc_plane(mvf_engine *engine, mvf_engine_plane *plane)
     return MVF_OK;
 }
 
+/* With method truemotion. */
+static void forget_image(mvf_engine *engine, mvf_engine_plane *plane)
+{
+    if (plane->origin)
+        engine->areas[AREA_IMAGE][plane->area].holder = NULL;
+    plane->origin = 0;
+}
+
 static void cuda_plane_destroy(mvf_engine *engine, mvf_engine_plane *plane)
 {
     forget_levels(engine, plane);
+    if (is_truemotion(engine))
+        forget_image(engine, plane);
     if (mvf_cuda_enter(&engine->cuda) == MVF_OK) {
         free_plane(&engine->cuda, plane);
         mvf_cuda_leave(&engine->cuda);
@@ -440,7 +474,6 @@ static mvf_status copy_host_picture(mvf_engine *engine, mvf_engine_plane *plane,
                                     const mvf_picture *picture)
 {
     const mvf_search_config *config = &engine->config;
-    MVF_TRY(need_picture_memory(engine));
     MVF_TRY(need_staging(engine, plane));
     const uint8_t *from = picture->data;
     uint8_t *to = plane->staging;
@@ -450,6 +483,12 @@ static mvf_status copy_host_picture(mvf_engine *engine, mvf_engine_plane *plane,
         to += engine->picture_stride_bytes;
     }
     plane->host_copy = HOST_COPY_HERE;
+    return MVF_OK;
+}
+
+static mvf_status upload_picture(mvf_engine *engine, const mvf_engine_plane *plane)
+{
+    MVF_TRY(need_picture_memory(engine));
     MVF_CUDA_TRY(&engine->cuda, cuMemcpyHtoDAsync_v2, engine->picture, plane->staging,
                  picture_bytes(engine), engine->upload);
     return MVF_OK;
@@ -500,9 +539,6 @@ static mvf_status pad(mvf_engine *engine, const device_rows *from, CUdeviceptr t
 
 static mvf_status build_plane(mvf_engine *engine, mvf_engine_plane *plane, const device_rows *from)
 {
-    if (is_truemotion(engine))
-        return mvf_tm_build(&engine->cuda, &engine->truemotion, from->data, from->stride_bytes,
-                            plane->origin, engine->upload);
     MVF_TRY(pad(engine, from, plane->padded, &engine->layout));
     if (is_hier(engine) && !plane->is_without_levels) {
         plane->is_without_levels = 1;
@@ -512,16 +548,15 @@ static mvf_status build_plane(mvf_engine *engine, mvf_engine_plane *plane, const
     return MVF_OK;
 }
 
-/* True motion takes rows of its own, and whether two pictures are the same is seen on the host. */
+/* True motion builds images from the host's copy, when a search needs them. */
 static mvf_status take_truemotion_rows(mvf_engine *engine, mvf_engine_plane *plane,
-                                       device_rows *rows)
+                                       const device_rows *rows)
 {
     mvf_cuda_layout layout = {.stride_bytes = engine->picture_stride_bytes,
                               .n_rows = engine->config.height};
     MVF_TRY(need_picture_memory(engine));
     MVF_TRY(pad(engine, rows, engine->picture, &layout));
-    *rows = own_rows(engine);
-    return start_download(engine, plane, rows->data, rows->stride_bytes);
+    return start_download(engine, plane, engine->picture, engine->picture_stride_bytes);
 }
 
 /* The upload stream waits for the caller's, and that one for the plane. */
@@ -539,7 +574,8 @@ static mvf_status load_device_picture(mvf_engine *engine, mvf_engine_plane *plan
     }
     if (is_truemotion(engine))
         MVF_TRY(take_truemotion_rows(engine, plane, &rows));
-    MVF_TRY(build_plane(engine, plane, &rows));
+    else
+        MVF_TRY(build_plane(engine, plane, &rows));
     MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, engine->upload);
     if (stream)
         MVF_CUDA_TRY(cuda, cuStreamWaitEvent, stream, plane->uploaded, 0);
@@ -551,9 +587,14 @@ static mvf_status load_device_picture(mvf_engine *engine, mvf_engine_plane *plan
 static mvf_status load_in_context(mvf_engine *engine, mvf_engine_plane *plane,
                                   const mvf_picture *picture)
 {
+    if (is_truemotion(engine))
+        forget_image(engine, plane);
     if (picture->memory == MVF_MEMORY_CUDA)
         return load_device_picture(engine, plane, picture);
     MVF_TRY(copy_host_picture(engine, plane, picture));
+    if (is_truemotion(engine))
+        return MVF_OK;
+    MVF_TRY(upload_picture(engine, plane));
     device_rows rows = own_rows(engine);
     MVF_TRY(build_plane(engine, plane, &rows));
     MVF_CUDA_TRY(&engine->cuda, cuEventRecord, plane->uploaded, engine->upload);
@@ -628,8 +669,6 @@ static mvf_status cuda_fetch(const mvf_options *options, const mvf_picture *pict
 
 static size_t search_scratch_bytes(const mvf_engine *engine)
 {
-    if (is_truemotion(engine))
-        return mvf_tm_scratch_bytes(&engine->truemotion, engine->batch_jobs);
     if (is_hier(engine))
         return mvf_hier_scratch_bytes(&engine->hier, engine->batch_jobs);
     return mvf_launch_scratch_bytes(&engine->plan, &engine->config, engine->batch_jobs);
@@ -646,22 +685,30 @@ static size_t n_batch_matches(const mvf_engine *engine)
     return engine->n_blocks * (size_t)engine->batch_jobs;
 }
 
-static mvf_status alloc_batch(mvf_engine *engine, batch *b)
+static mvf_status alloc_device_matches(mvf_engine *engine, batch *b, size_t n_bytes)
 {
     mvf_cuda *cuda = &engine->cuda;
-    size_t n_bytes = n_batch_matches(engine) * sizeof *b->matches;
     size_t scratch =
         smooth_offset(engine) + mvf_smooth_scratch_bytes(&engine->smooth, engine->batch_jobs);
-    if (engine->smooth.median)
-        n_bytes += n_batch_matches(engine) * sizeof *b->medians;
-    void *matches = NULL;
-    MVF_CUDA_TRY(cuda, cuStreamCreate, &b->stream, CU_STREAM_NON_BLOCKING);
-    MVF_CUDA_TRY(cuda, cuEventCreate, &b->done, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
     MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &b->device_matches, n_bytes);
     /* What no batch starts before; see mvf_launch(). */
     MVF_CUDA_TRY(cuda, cuMemsetD8Async, b->device_matches, 0, n_bytes, engine->upload);
     if (scratch)
         MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &b->scratch, scratch);
+    return MVF_OK;
+}
+
+static mvf_status alloc_batch(mvf_engine *engine, batch *b)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    size_t n_bytes = n_batch_matches(engine) * sizeof *b->matches;
+    if (engine->smooth.median)
+        n_bytes += n_batch_matches(engine) * sizeof *b->medians;
+    void *matches = NULL;
+    MVF_CUDA_TRY(cuda, cuStreamCreate, &b->stream, CU_STREAM_NON_BLOCKING);
+    MVF_CUDA_TRY(cuda, cuEventCreate, &b->done, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
+    if (!is_truemotion(engine))
+        MVF_TRY(alloc_device_matches(engine, b, n_bytes));
     MVF_CUDA_TRY(cuda, cuMemHostAlloc, &matches, n_bytes, 0);
     b->matches = matches;
     b->medians = (mvf_vector *)(b->matches + n_batch_matches(engine));
@@ -804,8 +851,6 @@ static CUdeviceptr device_medians(const mvf_engine *engine, const batch *b)
 static mvf_status launch_search(mvf_engine *engine, batch *b, const mvf_search_pair *pairs)
 {
     mvf_cuda *cuda = &engine->cuda;
-    if (is_truemotion(engine))
-        return mvf_tm_launch(cuda, &engine->truemotion, pairs, b->n_jobs, b->scratch, b->stream);
     if (is_hier(engine))
         MVF_TRY(mvf_hier_launch(cuda, &engine->hier, pairs, b->n_jobs, b->scratch, b->stream));
     else
@@ -825,11 +870,142 @@ static mvf_status download_medians(mvf_engine *engine, batch *b)
     return MVF_OK;
 }
 
+/* Areas of true motion. */
+
+/* What is queued on the stream from here on waits for the batches that use the area. */
+static mvf_status await_users(mvf_engine *engine, area_kind kind, int32_t index, CUstream stream)
+{
+    for (batch *b = engine->batches; b; b = b->next)
+        if (b->state == BATCH_RUNNING && b->areas[kind] >> index & 1)
+            MVF_CUDA_TRY(&engine->cuda, cuStreamWaitEvent, stream, b->done, 0);
+    return MVF_OK;
+}
+
+static void use_area(mvf_engine *engine, batch *b, area_kind kind, int32_t index)
+{
+    b->areas[kind] |= (uint64_t)1 << index;
+    engine->areas[kind][index].last_use = ++engine->clock;
+}
+
+/* The area that no batch has used for longest; not one of this batch's. */
+static int32_t oldest_area(const mvf_engine *engine, const batch *b, area_kind kind)
+{
+    const area *all = engine->areas[kind];
+    int32_t oldest = -1;
+    for (int32_t i = 0; i < engine->n_areas[kind]; i++)
+        if (!(b->areas[kind] >> i & 1) && (oldest < 0 || all[i].last_use < all[oldest].last_use))
+            oldest = i;
+    return oldest;
+}
+
+/* One more area for the batch, whose first use is queued on the stream. */
+static mvf_status take_area(mvf_engine *engine, batch *b, area_kind kind, CUstream stream,
+                            int32_t *out)
+{
+    const mvf_tm_plan *plan = &engine->truemotion;
+    int32_t *n = &engine->n_areas[kind], most = plan->n_images;
+    size_t n_bytes = plan->image_bytes;
+    if (kind == AREA_SEARCH) {
+        most = plan->n_searches;
+        n_bytes = (size_t)engine->batch_jobs * plan->pair_bytes;
+    }
+    if (*n < most) {
+        MVF_CUDA_TRY(&engine->cuda, cuMemAlloc_v2, &engine->areas[kind][*n].memory, n_bytes);
+        *out = (*n)++;
+    } else {
+        *out = oldest_area(engine, b, kind);
+        MVF_TRY(await_users(engine, kind, *out, stream));
+    }
+    use_area(engine, b, kind, *out);
+    return MVF_OK;
+}
+
+static mvf_status build_image(mvf_engine *engine, batch *b, mvf_engine_plane *plane)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    int32_t index;
+    MVF_TRY(take_area(engine, b, AREA_IMAGE, engine->build, &index));
+    area *a = &engine->areas[AREA_IMAGE][index];
+    if (a->holder)
+        forget_image(engine, a->holder);
+    /* A picture on the device may still be on its way to the host. */
+    MVF_CUDA_TRY(cuda, cuStreamWaitEvent, engine->build, plane->uploaded, 0);
+    MVF_TRY(mvf_tm_build(cuda, &engine->truemotion, plane->staging, a->memory, engine->build));
+    MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, engine->build);
+    a->holder = plane;
+    plane->area = index;
+    plane->origin = a->memory;
+    return MVF_OK;
+}
+
+/* Plane 0 or 1 of a job. Jobs see planes as read-only: where their images lie is the engine's. */
+static mvf_engine_plane *plane_of(const mvf_engine_job *job, int which)
+{
+    return (mvf_engine_plane *)(uintptr_t)(which ? job->reference : job->current);
+}
+
+/* Those that are there are not given away for others. */
+static mvf_status need_images(mvf_engine *engine, batch *b)
+{
+    b->areas[AREA_IMAGE] = 0;
+    for (int32_t i = 0; i < 2 * b->n_jobs; i++) {
+        const mvf_engine_plane *plane = plane_of(b->jobs[i / 2], i & 1);
+        if (plane->origin)
+            use_area(engine, b, AREA_IMAGE, plane->area);
+    }
+    for (int32_t i = 0; i < 2 * b->n_jobs; i++) {
+        mvf_engine_plane *plane = plane_of(b->jobs[i / 2], i & 1);
+        if (!plane->origin)
+            MVF_TRY(build_image(engine, b, plane));
+    }
+    return MVF_OK;
+}
+
+/* Whether the images of the batch and of one more job have room at the same time. */
+static int has_images_for(const mvf_engine *engine, const batch *b, const mvf_engine_job *job)
+{
+    const mvf_engine_plane *planes[2 * MVF_TM_BATCH + 2];
+    int32_t n = 0;
+    for (int32_t i = 0; i < 2 * b->n_jobs + 2; i++) {
+        const mvf_engine_plane *plane = plane_of(i < 2 * b->n_jobs ? b->jobs[i / 2] : job, i & 1);
+        int32_t k = 0;
+        while (k < n && planes[k] != plane)
+            k++;
+        if (k == n)
+            planes[n++] = plane;
+    }
+    return n <= engine->truemotion.n_images;
+}
+
+static mvf_status enqueue_truemotion(mvf_engine *engine, batch *b)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    const mvf_tm_plan *plan = &engine->truemotion;
+    mvf_search_pair pairs[MVF_CUDA_BATCH];
+    int32_t index;
+    b->areas[AREA_SEARCH] = 0;
+    MVF_TRY(need_images(engine, b));
+    MVF_TRY(take_area(engine, b, AREA_SEARCH, b->stream, &index));
+    CUdeviceptr memory = engine->areas[AREA_SEARCH][index].memory;
+    set_pairs(engine, b, pairs);
+    MVF_CUDA_TRY(cuda, cuEventRecord, engine->uploaded, engine->build);
+    MVF_CUDA_TRY(cuda, cuStreamWaitEvent, b->stream, engine->uploaded, 0);
+    MVF_TRY(mvf_tm_launch(cuda, plan, pairs, b->n_jobs, memory, b->stream));
+    for (int32_t i = 0; i < b->n_jobs; i++)
+        MVF_CUDA_TRY(cuda, cuMemcpyDtoHAsync_v2, b->matches + (size_t)i * engine->n_blocks,
+                     mvf_tm_matches(plan, memory, i), engine->n_blocks * sizeof *b->matches,
+                     b->stream);
+    MVF_CUDA_TRY(cuda, cuEventRecord, b->done, b->stream);
+    return MVF_OK;
+}
+
 static mvf_status enqueue_batch(mvf_engine *engine, batch *b)
 {
     mvf_cuda *cuda = &engine->cuda;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
     size_t n_bytes = engine->n_blocks * (size_t)b->n_jobs * sizeof(mvf_match);
+    if (is_truemotion(engine))
+        return enqueue_truemotion(engine, b);
     set_pairs(engine, b, pairs);
     MVF_TRY(build_levels(engine));
     MVF_TRY(upload_guides(engine, b, pairs));
@@ -876,6 +1052,10 @@ static int device_is_busy(mvf_engine *engine)
 static mvf_status submit_in_context(mvf_engine *engine, mvf_engine_job *job)
 {
     batch *b = engine->open;
+    if (b && is_truemotion(engine) && !has_images_for(engine, b, job)) {
+        launch_batch(engine, b);
+        b = NULL;
+    }
     if (!b) {
         MVF_TRY(acquire_batch(engine, &b));
         b->state = BATCH_OPEN;

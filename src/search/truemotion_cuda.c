@@ -9,15 +9,20 @@ extern const unsigned char mvf_fatbin_truemotion_image[];
 
 /* Parts of an image and of a flow's memory begin at multiples of this. */
 #define ALIGNMENT 256
-/* Memory of the flows of a batch, unless one pair takes more. */
-#define BATCH_BYTES ((size_t)512 << 20)
+/*
+ * Memory of the pairs of a batch, and of images, unless one pair and its two images take more: two
+ * batches of 4 pairs and their 9 images at 1080p, one batch of one pair at 4K. Either has cells
+ * enough for 65,000 thread blocks of labels, of which 1,056 run at a time on 132 multiprocessors,
+ * and lines for 1,500 warps of paths.
+ */
+#define BATCH_BYTES ((size_t)144 << 20)
+#define IMAGE_BYTES ((size_t)416 << 20)
 
 enum {
     BLUR_8,
     BLUR_16,
     HALVE,
     FEATURES,
-    GUIDE,
     N_IMAGE_KERNELS,
     LABEL_TOP = N_IMAGE_KERNELS,
     LABEL,
@@ -38,15 +43,14 @@ _Static_assert(N_KERNELS == MVF_TM_N_KERNELS, "the plan has room for each");
 _Static_assert(sizeof(mvf_tm_match) == 8, "truemotion.cu writes this layout");
 
 static const char *const kernel_names[N_KERNELS] = {
-    [BLUR_8] = "truemotion_blur_8",     [BLUR_16] = "truemotion_blur_16",
-    [HALVE] = "truemotion_halve",       [FEATURES] = "truemotion_features",
-    [GUIDE] = "truemotion_guide",       [LABEL_TOP] = "truemotion_label_top",
-    [LABEL] = "truemotion_label",       [PATH] = "truemotion_path",
-    [CHOOSE] = "truemotion_choose",     [MEDIAN_2] = "truemotion_median_2",
-    [MEDIAN_4] = "truemotion_median_4", [DESCEND] = "truemotion_descend",
-    [CHECK] = "truemotion_check",       [RATE] = "truemotion_rate",
-    [MEAN] = "truemotion_mean",         [CELLS] = "truemotion_cells",
-    [PIXELS] = "truemotion_pixels"};
+    [BLUR_8] = "truemotion_blur_8",       [BLUR_16] = "truemotion_blur_16",
+    [HALVE] = "truemotion_halve",         [FEATURES] = "truemotion_features",
+    [LABEL_TOP] = "truemotion_label_top", [LABEL] = "truemotion_label",
+    [PATH] = "truemotion_path",           [CHOOSE] = "truemotion_choose",
+    [MEDIAN_2] = "truemotion_median_2",   [MEDIAN_4] = "truemotion_median_4",
+    [DESCEND] = "truemotion_descend",     [CHECK] = "truemotion_check",
+    [RATE] = "truemotion_rate",           [MEAN] = "truemotion_mean",
+    [CELLS] = "truemotion_cells",         [PIXELS] = "truemotion_pixels"};
 
 static int64_t divide_up(int64_t value, int64_t unit)
 {
@@ -72,18 +76,28 @@ static int64_t count_cells(const mvf_tm_cuda_level *level, int32_t cell_px)
     return divide_up(level->width, cell_px) * divide_up(level->height, cell_px);
 }
 
-static void lay_out_level(mvf_tm_cuda_level *level, int64_t *end, int32_t index)
+static int has_finer_grid(const mvf_tm_plan *plan)
+{
+    return plan->step_px == 1 && plan->schedule->refines;
+}
+
+static void lay_out_level(const mvf_tm_plan *plan, mvf_tm_cuda_level *level, int64_t *end,
+                          int32_t index)
 {
     int64_t rows = level->height + 2 * MVF_TM_BORDER;
     level->stride_px = level->width + 2 * MVF_TM_BORDER;
     level->phase_bytes = rows * level->stride_px * 4;
     int64_t origin = (int64_t)MVF_TM_BORDER * (level->stride_px + 1) * 4;
     level->features = reserve(end, 4 * level->phase_bytes) + origin;
-    level->luma = reserve(end, (int64_t)level->width * level->height);
-    level->guide = reserve(end, count_cells(level, cell_px_of(index)));
+    if (!index && plan->step_px == 1)
+        level->luma = reserve(end, (int64_t)level->width * level->height);
     if (!index)
-        level->fine_guide = reserve(end, count_cells(level, MVF_TM_CELL_PX / 2));
+        level->wide_guide = reserve(end, count_cells(level, MVF_TM_CELL_PX));
+    if (index || has_finer_grid(plan))
+        level->narrow_guide = reserve(end, count_cells(level, MVF_TM_COARSE_CELL_PX));
 }
+
+_Static_assert(MVF_TM_COARSE_CELL_PX == MVF_TM_CELL_PX / 2, "the finer grid's cells are as large");
 
 static void lay_out_image(mvf_tm_plan *plan, int32_t width, int32_t height)
 {
@@ -91,7 +105,7 @@ static void lay_out_image(mvf_tm_plan *plan, int32_t width, int32_t height)
     for (;;) {
         mvf_tm_cuda_level *level = &plan->levels[plan->n_levels];
         *level = (mvf_tm_cuda_level){.width = width, .height = height};
-        lay_out_level(level, &end, plan->n_levels++);
+        lay_out_level(plan, level, &end, plan->n_levels++);
         if ((width < height ? width : height) < MVF_TM_SMALLEST_TO_HALVE ||
             plan->n_levels == MVF_TM_MAX_LEVELS)
             break;
@@ -101,27 +115,64 @@ static void lay_out_image(mvf_tm_plan *plan, int32_t width, int32_t height)
     plan->image_bytes = (size_t)end;
 }
 
-static int has_finer_grid(const mvf_tm_plan *plan)
+/* Labels and paths, behind what a grid of n cells has until its end. */
+static void lay_out_labels(mvf_tm_params *p, int64_t *end, int64_t n)
 {
-    return plan->step_px == 1 && plan->schedule->refines;
+    p->labels = reserve(end, 4 * MVF_TM_PLACES * n);
+    p->costs = reserve(end, 2 * MVF_TM_PLACES * n);
+    p->path_bytes = 2 * MVF_TM_PLACES * n;
+    p->paths = reserve(end, 4 * p->path_bytes);
 }
 
-static void lay_out_flow(mvf_tm_plan *plan)
+static void lay_out_vectors(mvf_tm_params *p, int64_t *end, int64_t n)
 {
-    mvf_tm_params *p = &plan->params;
-    int64_t end = 0, n = count_cells(&plan->levels[0], MVF_TM_CELL_PX), n_rated = n;
-    if (has_finer_grid(plan))
-        n = count_cells(&plan->levels[0], MVF_TM_CELL_PX / 2);
-    p->vectors = reserve(&end, 4 * n);
-    p->made = reserve(&end, 4 * n);
-    p->visible = reserve(&end, n);
-    p->made_visible = reserve(&end, n);
-    p->labels = reserve(&end, 4 * MVF_TM_PLACES * n);
-    p->costs = reserve(&end, 2 * MVF_TM_PLACES * n);
-    p->path_bytes = 2 * MVF_TM_PLACES * n;
-    p->paths = reserve(&end, 4 * p->path_bytes);
-    p->ratings = reserve(&end, (int64_t)sizeof(mvf_tm_match) * n_rated);
+    p->vectors = reserve(end, 4 * n);
+    p->made = reserve(end, 4 * n);
+    p->visible = reserve(end, n);
+    p->made_visible = reserve(end, n);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Matches are written where labels were, which nothing needs any more. */
+static void lay_out_pair(mvf_tm_plan *plan, int64_t n_matches)
+{
+    mvf_tm_params *p = &plan->params, *fine = &plan->fine_params;
+    int64_t end = 0, n = count_cells(&plan->levels[0], MVF_TM_CELL_PX);
+    lay_out_vectors(p, &end, n);
+    p->ratings = reserve(&end, (int64_t)sizeof(mvf_tm_match) * n);
+    int64_t fine_end = end;
+    lay_out_labels(p, &end, n);
     plan->flow_bytes = (size_t)end;
+    *fine = *p;
+    if (has_finer_grid(plan)) {
+        n = count_cells(&plan->levels[0], MVF_TM_CELL_PX / 2);
+        lay_out_vectors(fine, &fine_end, n);
+        lay_out_labels(fine, &fine_end, n);
+    }
+    end = fine->labels;
+    reserve(&end, (int64_t)sizeof(mvf_tm_match) * n_matches);
+    plan->pair_bytes = larger(larger(2 * plan->flow_bytes, (size_t)fine_end), (size_t)end);
+}
+
+static size_t between(size_t low, size_t value, size_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* How many pairs and images share the device. */
+static void share_out(mvf_tm_plan *plan, int32_t most_images, int32_t *batch_jobs)
+{
+    size_t most_jobs = between(1, (size_t)*batch_jobs, MVF_TM_BATCH);
+    if (!most_images)
+        most_images = MVF_TM_MOST_IMAGES;
+    *batch_jobs = (int32_t)between(1, BATCH_BYTES / plan->pair_bytes, most_jobs);
+    plan->n_images = (int32_t)between(2, IMAGE_BYTES / plan->image_bytes, (size_t)most_images);
+    /* Those of a second batch have one in common with the first one's. */
+    plan->n_searches = plan->n_images > 2 * *batch_jobs ? 2 : 1;
 }
 
 /* Opening and closing. */
@@ -136,19 +187,29 @@ static mvf_status load(mvf_tm_plan *plan, mvf_cuda *cuda)
     return MVF_OK;
 }
 
-mvf_status mvf_tm_plan_open(mvf_tm_plan *plan, mvf_cuda *cuda, const mvf_search_config *config)
+mvf_status mvf_tm_plan_open(mvf_tm_plan *plan, mvf_cuda *cuda, const mvf_search_config *config,
+                            int64_t picture_stride_bytes, int32_t *batch_jobs)
 {
-    if (config->method != MVF_METHOD_TRUEMOTION)
-        return MVF_OK;
+    size_t rows = (size_t)config->height, row_bytes = (size_t)picture_stride_bytes;
     plan->schedule = &mvf_tm_schedules[config->effort];
     plan->step_px = config->step_x;
     plan->sample_bytes = config->sample_bytes;
     plan->bit_depth = config->bit_depth;
+    plan->picture_stride_bytes = picture_stride_bytes;
+    plan->picture_bytes = row_bytes * rows;
     lay_out_image(plan, config->width, config->height);
-    lay_out_flow(plan);
+    lay_out_pair(plan, (int64_t)config->n_matches);
+    share_out(plan, config->most_images, batch_jobs);
     MVF_TRY(load(plan, cuda));
-    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plan->samples,
-                 2 * sizeof(uint16_t) * (size_t)config->width * (size_t)config->height);
+    /* Level 1 has half as many columns and rows, rounded up: never more than the picture's bytes,
+     * but for a few. */
+    const mvf_tm_cuda_level *second = &plan->levels[plan->n_levels > 1];
+    size_t level_1 = sizeof(uint16_t) * (size_t)second->width * (size_t)second->height;
+    int64_t end = 0;
+    reserve(&end, (int64_t)(sizeof(uint16_t) * (size_t)config->width * rows));
+    plan->sample_bytes_0 = (size_t)end;
+    reserve(&end, (int64_t)larger(plan->picture_bytes, level_1));
+    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plan->samples, (size_t)end);
     return MVF_OK;
 }
 
@@ -161,15 +222,9 @@ void mvf_tm_plan_close(mvf_tm_plan *plan, mvf_cuda *cuda)
             cuda->driver.cuModuleUnload(plan->modules[i]);
 }
 
-size_t mvf_tm_scratch_bytes(const mvf_tm_plan *plan, int32_t n_jobs)
+CUdeviceptr mvf_tm_matches(const mvf_tm_plan *plan, CUdeviceptr memory, int32_t pair)
 {
-    return 2 * (size_t)n_jobs * plan->flow_bytes;
-}
-
-int32_t mvf_tm_most_jobs(const mvf_tm_plan *plan)
-{
-    size_t n = BATCH_BYTES / mvf_tm_scratch_bytes(plan, 1);
-    return n < 1 ? 1 : n > MVF_TM_BATCH ? MVF_TM_BATCH : (int32_t)n;
+    return memory + (size_t)pair * plan->pair_bytes + (size_t)plan->fine_params.labels;
 }
 
 /* Images. */
@@ -190,16 +245,6 @@ static mvf_status launch_image(builder *b, int kernel, int64_t across, int64_t d
     return MVF_OK;
 }
 
-static mvf_status build_guide(builder *b, int64_t guide, int32_t cell_px)
-{
-    mvf_tm_image_params *p = &b->params;
-    p->guide = guide;
-    p->cell_px = cell_px;
-    p->cols = (int32_t)divide_up(p->width, cell_px);
-    return launch_image(b, GUIDE, divide_up(p->cols, MVF_TM_THREADS), divide_up(p->height, cell_px),
-                        MVF_TM_THREADS);
-}
-
 /* The level's samples have been written to params.to. */
 static mvf_status build_features(builder *b, int32_t index)
 {
@@ -210,28 +255,27 @@ static mvf_status build_features(builder *b, int32_t index)
     p->phase_bytes = level->phase_bytes;
     p->stride_px = level->stride_px;
     p->luma = level->luma;
-    MVF_TRY(launch_image(b, FEATURES, divide_up(level->stride_px, MVF_TM_TILE_W),
-                         divide_up(level->height + 2 * MVF_TM_BORDER, MVF_TM_TILE_H),
-                         MVF_TM_TILE_THREADS));
-    MVF_TRY(build_guide(b, level->guide, cell_px_of(index)));
-    return index || !has_finer_grid(b->plan)
-               ? MVF_OK
-               : build_guide(b, level->fine_guide, MVF_TM_CELL_PX / 2);
+    p->wide_guide = level->wide_guide;
+    p->narrow_guide = level->narrow_guide;
+    return launch_image(b, FEATURES, divide_up(level->stride_px, MVF_TM_TILE_W),
+                        divide_up(level->height + 2 * MVF_TM_BORDER, MVF_TM_TILE_H),
+                        MVF_TM_TILE_THREADS);
 }
 
-mvf_status mvf_tm_build(mvf_cuda *cuda, const mvf_tm_plan *plan, CUdeviceptr picture,
-                        int64_t stride_bytes, CUdeviceptr image, CUstream stream)
+mvf_status mvf_tm_build(mvf_cuda *cuda, const mvf_tm_plan *plan, const void *picture,
+                        CUdeviceptr image, CUstream stream)
 {
     builder b = {cuda, plan, stream, {.image = image, .bit_depth = plan->bit_depth}};
     mvf_tm_image_params *p = &b.params;
-    size_t half = sizeof(uint16_t) * (size_t)plan->levels[0].width * (size_t)plan->levels[0].height;
+    CUdeviceptr behind = plan->samples + plan->sample_bytes_0;
+    MVF_CUDA_TRY(cuda, cuMemcpyHtoDAsync_v2, behind, picture, plan->picture_bytes, stream);
     for (int32_t i = 0; i < plan->n_levels; i++) {
         const mvf_tm_cuda_level *level = &plan->levels[i];
-        p->from = i ? p->to : picture;
-        p->from_stride_bytes = stride_bytes;
+        p->from = i ? p->to : behind;
+        p->from_stride_bytes = plan->picture_stride_bytes;
         p->from_width = p->width;
         p->from_height = p->height;
-        p->to = plan->samples + (i & 1 ? half : 0);
+        p->to = i & 1 ? behind : plan->samples;
         p->width = level->width;
         p->height = level->height;
         MVF_TRY(launch_image(&b,
@@ -293,7 +337,7 @@ static void enter_grid(search *s, int32_t index, int32_t cell_px)
     p->features = level->features;
     p->phase_bytes = level->phase_bytes;
     p->luma = level->luma;
-    p->guide = cell_px == cell_px_of(index) ? level->guide : level->fine_guide;
+    p->guide = cell_px == MVF_TM_CELL_PX ? level->wide_guide : level->narrow_guide;
     p->width = level->width;
     p->height = level->height;
     p->stride_px = level->stride_px;
@@ -392,13 +436,30 @@ static mvf_status take_mean(search *s)
     return MVF_OK;
 }
 
+/* From here on offsets are those of the finer grid, whose vectors come from the ones before. */
+static mvf_status enter_fine_memory(search *s)
+{
+    const mvf_tm_params *fine = &s->plan->fine_params;
+    mvf_tm_params *p = &s->params;
+    p->made = fine->vectors;
+    p->made_visible = fine->visible;
+    MVF_TRY(descend(s, 1, 1));
+    p->made = fine->made;
+    p->made_visible = fine->made_visible;
+    p->labels = fine->labels;
+    p->costs = fine->costs;
+    p->paths = fine->paths;
+    p->path_bytes = fine->path_bytes;
+    return MVF_OK;
+}
+
 static mvf_status match_pixels(search *s)
 {
     int32_t rated_cols = s->params.cols;
     if (s->plan->schedule->refines) {
         s->n_passes = 0;
         enter_grid(s, 0, MVF_TM_CELL_PX / 2);
-        MVF_TRY(descend(s, 1, 1));
+        MVF_TRY(enter_fine_memory(s));
         s->params.n_reaches = 1;
         s->params.reaches[0] = 2;
         MVF_TRY(run_pass(s, MVF_TM_EIGHTH, MVF_TM_PENALTY_MAX));
@@ -411,18 +472,18 @@ static mvf_status match_pixels(search *s)
 }
 
 mvf_status mvf_tm_launch(mvf_cuda *cuda, const mvf_tm_plan *plan, const mvf_search_pair *pairs,
-                         int32_t n_jobs, CUdeviceptr scratch, CUstream stream)
+                         int32_t n_jobs, CUdeviceptr memory, CUstream stream)
 {
     search s = {cuda, plan, stream, plan->params, n_jobs, 2 * n_jobs, 0};
     for (int32_t i = 0; i < n_jobs; i++) {
-        CUdeviceptr work = scratch + 2 * (size_t)i * plan->flow_bytes;
+        CUdeviceptr work = memory + (size_t)i * plan->pair_bytes;
         s.params.flows[2 * i] = (mvf_tm_flow){pairs[i].current, pairs[i].reference, work};
         s.params.flows[2 * i + 1] =
             (mvf_tm_flow){pairs[i].reference, pairs[i].current, work + plan->flow_bytes};
     }
     s.params.flow_step = 1;
-    s.params.matches = pairs[0].matches;
-    s.params.match_bytes = n_jobs > 1 ? (int64_t)(pairs[1].matches - pairs[0].matches) : 0;
+    s.params.matches = mvf_tm_matches(plan, memory, 0);
+    s.params.match_bytes = (int64_t)plan->pair_bytes;
     reach_far(&s.params);
     for (int32_t i = plan->n_levels - 1; i >= 0; i--)
         MVF_TRY(search_level(&s, i));
