@@ -12,7 +12,7 @@ MVF_REQUIRE_GPU=1
 export LD_LIBRARY_PATH MVF_REQUIRE_GPU
 seed=${MVF_EMULATED_SEEDS:-1}
 echo "emulated, memory watched"
-for group in "rows, small" "hier, level" encoder search pictures; do
+for group in "rows, small" "hier, level" encoder search smooth pictures; do
 	CUDA_EMULATOR_SEED=${seed%% *} "$top_builddir/tests/check_kernels" --cuda --small \
 		--seed "${seed%% *}" --only "$group"
 done
