@@ -460,11 +460,10 @@ extern "C" __global__ void __launch_bounds__(MVF_REFINE_SATD_THREADS)
     best_vector best = {0, 0, match->cost};
     // Nothing is smaller than a cost of nothing, which all metrics have for the same blocks.
     bool found = best.cost == 0 && params.rate.lambda_q4 == 0;
-    if (blockDim.x > 32) {
-        if (threadIdx.x < 18)
-            costs[threadIdx.x / 9][threadIdx.x % 9] = 0;
-        __syncthreads();
-    }
+    if (threadIdx.x < 18)
+        costs[threadIdx.x / 9][threadIdx.x % 9] = 0;
+    // All have read the match that one thread will write.
+    __syncthreads();
     if (!found) {
         piece_state piece;
         uint32_t cost = cost_of_step<false>(params, pair, b, piece, planes, best, costs[0]);

@@ -293,8 +293,8 @@ MVF_API mvf_status mvf_searcher_open(mvf_searcher **searcher, const mvf_options 
  * Device loss: with backend auto the CPU carries on at the same frame with the same results, unless
  * pictures lay in the memory of a device that cannot be read any more; with backend cuda,
  * MVF_ERROR_DEVICE. When it searches on the CPU, pictures in device memory are copied from there,
- * with any backend; MVF_ERROR_UNSUPPORTED in a build without CUDA, MVF_ERROR_DEVICE where the
- * device gives nothing.
+ * with any backend; MVF_ERROR_NO_DEVICE where there is none, or no CUDA in this build, and
+ * MVF_ERROR_DEVICE where it gives nothing.
  */
 MVF_API mvf_status mvf_searcher_submit(mvf_searcher *searcher, const mvf_picture *current,
                                        const mvf_picture *references, size_t n_references,

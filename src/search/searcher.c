@@ -323,8 +323,7 @@ static mvf_status load_fetched(mvf_searcher *s, mvf_engine_plane *plane, const m
     mvf_status status =
         mvf_engine_cuda.fetch(&options, picture, samples, row_bytes, s->config.height);
     if (status != MVF_OK)
-        status = mvf_fail(&s->options.logger,
-                          status == MVF_ERROR_UNSUPPORTED ? status : MVF_ERROR_DEVICE,
+        status = mvf_fail(&s->options.logger, status,
                           "picture: it lies in CUDA memory, which cannot be read: %s", reason.text);
     fetched.memory = MVF_MEMORY_HOST;
     fetched.data = samples;

@@ -45,6 +45,7 @@ smooth	Smooth fields of blocks
 formats	Formats
 decoders	Several decoders
 hours	Many hours
+-	Decoding on the GPU
 drawing	Drawing
 overlay	The whole overlay
 END

@@ -268,7 +268,7 @@ static void test_bad_pictures(void **state)
     bad[0].memory = MVF_MEMORY_CUDA;
     assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
     messages.count = 0;
-    assert_int_equal(mvf_searcher_submit(searcher, &good, &bad[0], 1, NULL), MVF_ERROR_UNSUPPORTED);
+    assert_int_equal(mvf_searcher_submit(searcher, &good, &bad[0], 1, NULL), MVF_ERROR_NO_DEVICE);
     unit_assert_message(&messages, "CUDA");
     /* None of these was taken, and the searcher works on. */
     mvf_field *field;
