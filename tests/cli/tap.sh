@@ -176,9 +176,11 @@ probe_stream() {
 		head -n 1 | sed 's/,$//'
 }
 
-# wait_catching PID: until the process catches SIGINT and SIGTERM, or is gone.
+# wait_catching PID: until the process catches SIGINT and SIGTERM, or is gone. Before it is another
+# program it is a copy of this shell, which catches them, too.
 wait_catching() {
 	for wait_turn in $(seq 600); do
+		[ "$(readlink "/proc/$1/exe")" != "$(readlink /proc/$$/exe)" ] || { sleep 0.1; continue; }
 		case $(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2> /dev/null) in
 		*[4567cdef]??[2367abef] | '') return ;;
 		esac
