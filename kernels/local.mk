@@ -7,7 +7,7 @@ cuda_sources = kernels/block_search.cu kernels/hier_below.cu kernels/hier_pyrami
 	kernels/truemotion_image.cu
 EXTRA_DIST += $(cuda_sources) kernels/differences.h kernels/guides.h kernels/instructions.h \
 	kernels/launch.h kernels/params.h kernels/paths.h kernels/rank.h kernels/sad.h \
-	kernels/search_full.h kernels/vectors.h kernels/walk.h kernels/warp.h \
+	kernels/refine_block.h kernels/search_full.h kernels/vectors.h kernels/walk.h kernels/warp.h \
 	kernels/embed.sh
 # Of check_kernels alone.
 cuda_test_sources = tests/minimum.cu

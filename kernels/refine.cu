@@ -7,18 +7,13 @@
 //
 // SPDX-License-Identifier: BSD-2-Clause
 #include "differences.h"
-#include "guides.h"
 #include "instructions.h"
 #include "params.h"
+#include "refine_block.h"
 #include "search/metric_rule.h"
 #include "search/subpel_rule.h"
 
 #define MARGIN MVF_SUBPEL_MARGIN
-
-struct refine_match {
-    int16_t x, y;
-    uint32_t cost;
-};
 
 // What the threads of a block share beside the samples.
 struct refine_shared {
@@ -30,28 +25,19 @@ struct refine_shared {
 };
 
 // The block, and its samples in shared memory.
-struct refine_block {
-    int32_t x, y, w, h;
-    // The whole-sample match.
-    int32_t match_x, match_y;
-    int32_t predictor_x, predictor_y;
+struct sampled_block : refine_block {
     int32_t pitch, patch_pitch, half_pitch;
     // Sample (0, 0) of the block, of the reference at the match, and of the half samples right of,
     // below and diagonally after each reference sample.
     const uint16_t *current, *patch, *right, *below, *centre;
 };
 
-static __device__ int32_t clamp_to(int32_t value, int32_t top)
-{
-    return min(max(value, 0), top);
-}
-
 static __device__ uint16_t load_sample(const mvf_refine_params &params, uint64_t plane, int32_t x,
                                        int32_t y)
 {
     const uint8_t *row =
-        (const uint8_t *)plane + clamp_to(y, params.height - 1) * params.stride_bytes;
-    x = clamp_to(x, params.width - 1);
+        (const uint8_t *)plane + mvf_rule_clip(y, params.height - 1) * params.stride_bytes;
+    x = mvf_rule_clip(x, params.width - 1);
     return params.sample_bytes == 1 ? row[x] : ((const uint16_t *)row)[x];
 }
 
@@ -77,7 +63,7 @@ static __device__ int32_t taps_both(const uint16_t *p, int32_t pitch)
 }
 
 // Half samples of columns -1 to w and rows -1 to h.
-static __device__ void make_half_samples(const mvf_refine_params &params, const refine_block &b,
+static __device__ void make_half_samples(const mvf_refine_params &params, const sampled_block &b,
                                          uint16_t *right, uint16_t *below, uint16_t *centre)
 {
     int32_t top = (1 << params.bit_depth) - 1, w = b.w + 2, h = b.h + 2;
@@ -92,7 +78,7 @@ static __device__ void make_half_samples(const mvf_refine_params &params, const 
 }
 
 // The samples at an even phase up to 4, from (x, y) on.
-static __device__ const uint16_t *half_samples(const refine_block &b, int32_t phase_x,
+static __device__ const uint16_t *half_samples(const sampled_block &b, int32_t phase_x,
                                                int32_t phase_y, int32_t x, int32_t y,
                                                int32_t *pitch)
 {
@@ -108,7 +94,7 @@ static __device__ const uint16_t *half_samples(const refine_block &b, int32_t ph
 }
 
 template <int32_t Tile>
-static __device__ void predict_h264(int32_t (&d)[Tile * Tile], const refine_block &b, int32_t x,
+static __device__ void predict_h264(int32_t (&d)[Tile * Tile], const sampled_block &b, int32_t x,
                                     int32_t y, int32_t phase_x, int32_t phase_y)
 {
     int32_t ax, ay, bx, by, pitch, other_pitch;
@@ -124,7 +110,7 @@ static __device__ void predict_h264(int32_t (&d)[Tile * Tile], const refine_bloc
 
 // Row by row, each of which adds to the sums of up to eight rows of the tile.
 template <int32_t Tile>
-static __device__ void predict_hevc(int32_t (&d)[Tile * Tile], const refine_block &b, int32_t x,
+static __device__ void predict_hevc(int32_t (&d)[Tile * Tile], const sampled_block &b, int32_t x,
                                     int32_t y, int32_t phase_x, int32_t phase_y, int32_t bit_depth)
 {
     int32_t across[8], down[8];
@@ -160,8 +146,8 @@ static __device__ void predict_hevc(int32_t (&d)[Tile * Tile], const refine_bloc
 }
 
 template <int32_t Tile>
-static __device__ void predict_bilinear(int32_t (&d)[Tile * Tile], const refine_block &b, int32_t x,
-                                        int32_t y, int32_t fx, int32_t fy)
+static __device__ void predict_bilinear(int32_t (&d)[Tile * Tile], const sampled_block &b,
+                                        int32_t x, int32_t y, int32_t fx, int32_t fy)
 {
     const uint16_t *p = b.patch + y * b.patch_pitch + x;
 #pragma unroll
@@ -177,7 +163,7 @@ static __device__ void predict_bilinear(int32_t (&d)[Tile * Tile], const refine_
 
 // Differences of the tile at (x, y) of the block; zero where nothing is visible.
 template <int32_t Tile>
-static __device__ void subtract(int32_t (&d)[Tile * Tile], const refine_block &b, int32_t x,
+static __device__ void subtract(int32_t (&d)[Tile * Tile], const sampled_block &b, int32_t x,
                                 int32_t y)
 {
     const uint16_t *c = b.current + y * b.pitch + x;
@@ -188,20 +174,9 @@ static __device__ void subtract(int32_t (&d)[Tile * Tile], const refine_block &b
             d[i * Tile + j] = x + j < b.w && y + i < b.h ? c[i * b.pitch + j] - d[i * Tile + j] : 0;
 }
 
-// Candidate i: 0 is the centre, 1 to 8 its neighbours in order.
-static __device__ int32_t candidate_x(int32_t i, int32_t distance)
-{
-    return i ? distance * mvf_rule_neighbour_x(i - 1) : 0;
-}
-
-static __device__ int32_t candidate_y(int32_t i, int32_t distance)
-{
-    return i ? distance * mvf_rule_neighbour_y(i - 1) : 0;
-}
-
 // Adds up the costs of candidates `first` to 8 round the best vector.
 template <int32_t Filter, int32_t Tile>
-static __device__ void evaluate(const mvf_refine_params &params, const refine_block &b,
+static __device__ void evaluate(const mvf_refine_params &params, const sampled_block &b,
                                 refine_shared &shared, int32_t first, int32_t distance)
 {
     int32_t tiles_across = (b.w + Tile - 1) / Tile;
@@ -224,7 +199,7 @@ static __device__ void evaluate(const mvf_refine_params &params, const refine_bl
     }
 }
 
-static __device__ void choose(const mvf_refine_params &params, const refine_block &b,
+static __device__ void choose(const mvf_refine_params &params, const sampled_block &b,
                               refine_shared &shared, int32_t first, int32_t distance)
 {
     int32_t centre_x = shared.x, centre_y = shared.y;
@@ -233,8 +208,7 @@ static __device__ void choose(const mvf_refine_params &params, const refine_bloc
         int32_t x = 4 * b.match_x + vx, y = 4 * b.match_y + vy;
         uint32_t j =
             shared.cost[i] + mvf_rule_rate(&params.rate, x - b.predictor_x, y - b.predictor_y);
-        if (i && params.inside &&
-            !mvf_rule_subpel_inside(x, y, b.x, b.y, b.w, b.h, params.width, params.height))
+        if (!is_candidate(params, b, i, x, y))
             continue;
         if (i == 0 || j < shared.best_j) {
             shared.best_j = j;
@@ -246,7 +220,7 @@ static __device__ void choose(const mvf_refine_params &params, const refine_bloc
 }
 
 template <int32_t Filter, int32_t Tile>
-static __device__ void take_step(const mvf_refine_params &params, const refine_block &b,
+static __device__ void take_step(const mvf_refine_params &params, const sampled_block &b,
                                  refine_shared &shared, int32_t first, int32_t distance)
 {
     if (threadIdx.x < 9)
@@ -259,21 +233,12 @@ static __device__ void take_step(const mvf_refine_params &params, const refine_b
     __syncthreads();
 }
 
-static __device__ refine_block locate(const mvf_refine_params &params, const mvf_search_pair &pair,
-                                      const refine_match &match)
+static __device__ sampled_block locate(const mvf_refine_params &params, const mvf_search_pair &pair,
+                                       const refine_match &match)
 {
-    refine_block b;
-    int32_t col = blockIdx.x % params.cols, row = blockIdx.x / params.cols;
-    mvf_guide_vector predictor =
-        predictor_of(pair, row / params.down * params.guide_cols + col / params.across);
-    b.x = col * params.step_x;
-    b.y = row * params.step_y;
-    b.w = mvf_rule_visible(b.x, params.block_w, params.width);
-    b.h = mvf_rule_visible(b.y, params.block_h, params.height);
-    b.match_x = match.x;
-    b.match_y = match.y;
-    b.predictor_x = predictor.x;
-    b.predictor_y = predictor.y;
+    sampled_block b;
+    (refine_block &)b = refine_locate(params, pair, match, (int32_t)blockIdx.x % params.cols,
+                                      (int32_t)blockIdx.x / params.cols);
     b.pitch = params.block_w;
     b.patch_pitch = params.block_w + 2 * MARGIN;
     b.half_pitch = params.block_w + 2;
@@ -287,7 +252,7 @@ static __device__ void refine(const mvf_refine_params &params)
     __shared__ refine_shared shared;
     const mvf_search_pair &pair = params.pairs[blockIdx.y];
     refine_match *match = (refine_match *)pair.matches + params.first_match + blockIdx.x;
-    refine_block b = locate(params, pair, *match);
+    sampled_block b = locate(params, pair, *match);
     uint16_t *current = refine_samples;
     uint16_t *patch = current + params.block_w * params.block_h;
     uint16_t *halves = patch + b.patch_pitch * (params.block_h + 2 * MARGIN);

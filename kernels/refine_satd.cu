@@ -19,9 +19,9 @@
 // sums of two tiles while the lanes add theirs up.
 //
 // SPDX-License-Identifier: BSD-2-Clause
-#include "guides.h"
 #include "instructions.h"
 #include "params.h"
+#include "refine_block.h"
 #include "search/metric_rule.h"
 #include "search/subpel_rule.h"
 #include "warp.h"
@@ -44,22 +44,10 @@
 #define BIAS 80
 #define BIAS_BOTH_WAYS 210
 
-// What a caller's block is to all its threads.
-struct frame_block {
-    int32_t x, y, w, h;
-    int32_t match_x, match_y;
-    int32_t predictor_x, predictor_y;
-};
-
-struct frame_match {
-    int16_t x, y;
-    uint32_t cost;
-};
-
 // The best vector so far, in quarter samples from the whole-sample match on.
 struct best_vector {
     int32_t x, y;
-    uint32_t cost, j;
+    uint32_t cost;
 };
 
 // A piece of the block, as its warp has it in registers. A strip is 8 wide and two tiles high; of
@@ -71,11 +59,6 @@ struct piece_state {
     uint32_t visible[2][2];
     int32_t w, h;
 };
-
-static __device__ __forceinline__ int32_t clamp_to(int32_t value, int32_t top)
-{
-    return max(min(value, top), 0);
-}
 
 static __device__ __forceinline__ int32_t lane_index()
 {
@@ -101,7 +84,7 @@ static __device__ __forceinline__ void add_transformed(float (&z)[4], const floa
     multiply_add_16x8(z, to, pack_halves(y[0], y[1]), pack_halves(y[2], y[3]), h ^ negative);
 }
 
-// Two rows of two samples from the four words that hold them and the one between.
+// The pair of rows that begins one row below the upper of two pairs.
 static __device__ __forceinline__ uint32_t between(uint32_t above, uint32_t below)
 {
     return __funnelshift_r(above, below, 16);
@@ -143,13 +126,13 @@ static __device__ __forceinline__ void load_column(uint32_t (&pairs)[TAPS_SIZE /
 {
     const uint8_t *column =
         (const uint8_t *)plane +
-        clamp_to(x - BEFORE + min(lane_index(), TAPS_SIZE - 1), params.width - 1);
+        max(min(x - BEFORE + min(lane_index(), TAPS_SIZE - 1), params.width - 1), 0);
     uint32_t stride_bytes = (uint32_t)params.stride_bytes;
     int32_t bottom = params.height - 1;
     uint32_t samples[TAPS_SIZE];
 #pragma unroll
     for (int32_t i = 0; i < TAPS_SIZE; i++)
-        samples[i] = column[(uint64_t)(uint32_t)clamp_to(y - BEFORE + i, bottom) * stride_bytes];
+        samples[i] = column[(uint64_t)(uint32_t)max(min(y - BEFORE + i, bottom), 0) * stride_bytes];
 #pragma unroll
     for (int32_t i = 0; i < TAPS_SIZE / 2; i++)
         pairs[i] = samples[2 * i] | samples[2 * i + 1] << 16;
@@ -298,16 +281,6 @@ static __device__ __forceinline__ uint32_t compare_strip(const piece_state &piec
     return sum_magnitudes(z);
 }
 
-static __device__ __forceinline__ int32_t candidate_x(int32_t i)
-{
-    return i ? mvf_rule_neighbour_x(i - 1) : 0;
-}
-
-static __device__ __forceinline__ int32_t candidate_y(int32_t i)
-{
-    return i ? mvf_rule_neighbour_y(i - 1) : 0;
-}
-
 // Costs of the whole-sample match and of its neighbours at half a sample: number i in lane i.
 template <bool Whole>
 static __device__ __forceinline__ uint32_t compare_halves(const piece_state &piece,
@@ -317,7 +290,7 @@ static __device__ __forceinline__ uint32_t compare_halves(const piece_state &pie
     uint32_t left = 0, right = 0;
 #pragma unroll
     for (int32_t i = 0; i < 9; i++) {
-        const uint32_t *a = first + plane_offset(2 * candidate_x(i), 2 * candidate_y(i));
+        const uint32_t *a = first + plane_offset(candidate_x(i, 2), candidate_y(i, 2));
         uint32_t sums = compare_strip<Whole, false>(piece, 0, a, a, h);
         left = lane_index() == i ? sums : left;
         if (!Whole && piece.w <= 8)
@@ -336,7 +309,7 @@ static __device__ __forceinline__ uint32_t compare_quarters(const piece_state &p
 {
     const uint32_t *first = planes + (lane_index() & 3) * 2 * PITCH + (lane_index() >> 2);
     int32_t mine = min(lane_index(), 8);
-    int32_t x = best.x + candidate_x(mine), y = best.y + candidate_y(mine), ax, ay, bx, by;
+    int32_t x = best.x + candidate_x(mine, 1), y = best.y + candidate_y(mine, 1), ax, ay, bx, by;
     mvf_rule_h264_pair(x & 3, y & 3, &ax, &ay, &bx, &by);
     int32_t offset = (y >> 2) * PITCH + (x >> 2);
     int32_t one = offset + plane_offset(ax, ay), other = offset + plane_offset(bx, by);
@@ -356,17 +329,15 @@ static __device__ __forceinline__ uint32_t compare_quarters(const piece_state &p
 }
 
 // Lane i has the cost of candidate i, at `distance` from the best so far, which is candidate 0.
-static __device__ __forceinline__ void choose(const mvf_refine_params &params, const frame_block &b,
-                                              best_vector &best, uint32_t cost, int32_t distance)
+static __device__ __forceinline__ void choose(const mvf_refine_params &params,
+                                              const refine_block &b, best_vector &best,
+                                              uint32_t cost, int32_t distance)
 {
     int32_t i = lane_index();
-    int32_t vx = best.x + distance * candidate_x(min(i, 8));
-    int32_t vy = best.y + distance * candidate_y(min(i, 8));
+    int32_t vx = best.x + candidate_x(min(i, 8), distance);
+    int32_t vy = best.y + candidate_y(min(i, 8), distance);
     int32_t x = 4 * b.match_x + vx, y = 4 * b.match_y + vy;
-    bool allowed =
-        i == 0 ||
-        (i < 9 && (!params.inside ||
-                   mvf_rule_subpel_inside(x, y, b.x, b.y, b.w, b.h, params.width, params.height)));
+    bool allowed = i < 9 && is_candidate(params, b, i, x, y);
     uint32_t j = cost + mvf_rule_rate(&params.rate, x - b.predictor_x, y - b.predictor_y);
     uint32_t least = warp_min(allowed ? j : UINT32_MAX);
     int32_t winner = __ffs((int32_t)__ballot_sync(ALL_LANES, allowed && j == least)) - 1;
@@ -375,33 +346,11 @@ static __device__ __forceinline__ void choose(const mvf_refine_params &params, c
     best.cost = __shfl_sync(ALL_LANES, cost, winner);
 }
 
-static __device__ __forceinline__ frame_block locate(const mvf_refine_params &params,
-                                                     const mvf_search_pair &pair,
-                                                     const frame_match &match)
-{
-    frame_block b;
-    int32_t col = (int32_t)blockIdx.x, row = (int32_t)blockIdx.y;
-    b.x = col * params.step_x;
-    b.y = row * params.step_y;
-    b.w = mvf_rule_visible(b.x, params.block_w, params.width);
-    b.h = mvf_rule_visible(b.y, params.block_h, params.height);
-    b.match_x = match.x;
-    b.match_y = match.y;
-    b.predictor_x = b.predictor_y = 0;
-    if (params.rate.lambda_q4) {
-        mvf_guide_vector predictor =
-            predictor_of(pair, row / params.down * params.guide_cols + col / params.across);
-        b.predictor_x = predictor.x;
-        b.predictor_y = predictor.y;
-    }
-    return b;
-}
-
 // The costs of one piece: number i in lane i.
 template <bool Quarter, bool Whole>
 static __device__ __forceinline__ uint32_t cost_of_piece(const mvf_refine_params &params,
                                                          const mvf_search_pair &pair,
-                                                         const frame_block &b, piece_state &piece,
+                                                         const refine_block &b, piece_state &piece,
                                                          uint32_t *planes, const best_vector &best,
                                                          int32_t x, int32_t y, bool fresh)
 {
@@ -420,7 +369,7 @@ static __device__ __forceinline__ uint32_t cost_of_piece(const mvf_refine_params
 template <bool Quarter>
 static __device__ __forceinline__ uint32_t cost_of_step(const mvf_refine_params &params,
                                                         const mvf_search_pair &pair,
-                                                        const frame_block &b, piece_state &piece,
+                                                        const refine_block &b, piece_state &piece,
                                                         uint32_t *planes, const best_vector &best,
                                                         uint32_t *shared)
 {
@@ -453,9 +402,9 @@ extern "C" __global__ void __launch_bounds__(MVF_REFINE_SATD_THREADS)
     DYNAMIC_SHARED(uint32_t, refine_planes);
     __shared__ uint32_t costs[2][9];
     const mvf_search_pair &pair = params.pairs[blockIdx.z];
-    frame_match *match =
-        (frame_match *)pair.matches + params.first_match + blockIdx.y * gridDim.x + blockIdx.x;
-    frame_block b = locate(params, pair, *match);
+    refine_match *match =
+        (refine_match *)pair.matches + params.first_match + blockIdx.y * gridDim.x + blockIdx.x;
+    refine_block b = refine_locate(params, pair, *match, (int32_t)blockIdx.x, (int32_t)blockIdx.y);
     uint32_t *planes = refine_planes + threadIdx.x / 32 * 4 * PLANE_WORDS;
     best_vector best = {0, 0, match->cost};
     // Nothing is smaller than a cost of nothing, which all metrics have for the same blocks.
