@@ -7,7 +7,7 @@ mvfieldinclude_HEADERS = \
 # What both libraries are built on; it has no state, so each carries its own hidden copy.
 noinst_LTLIBRARIES += src/libmvf_base.la
 src_libmvf_base_la_SOURCES = \
-	src/base/error.c src/base/error.h src/base/memory.c src/base/memory.h \
+	src/base/error.c src/base/error.h src/base/integers.h src/base/memory.c src/base/memory.h \
 	src/base/part_file.c src/base/part_file.h
 
 # The whole of libmvfield with its internal symbols, for the tests.

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/integers.h"
 #include "cuda/driver.h"
 
 typedef struct mvf_cuda {
@@ -50,6 +51,17 @@ mvf_status mvf_cuda_check(mvf_cuda *cuda, CUresult result, const char *call);
 /* Calls a driver function and returns from the enclosing one unless it succeeds. */
 #define MVF_CUDA_TRY(cuda, function, ...) \
     MVF_TRY(mvf_cuda_check(cuda, (cuda)->driver.function(__VA_ARGS__), #function))
+
+/* Where in one allocation of device memory parts of their own begin. */
+#define MVF_CUDA_ALIGNMENT 256
+
+/* A place of n_bytes at *end, which it moves on: mvf_cuda_reserve() from 0 on lays out memory. */
+static inline int64_t mvf_cuda_reserve(int64_t *end, int64_t n_bytes)
+{
+    int64_t at = *end;
+    *end += mvf_round_up_i64(n_bytes, MVF_CUDA_ALIGNMENT);
+    return at;
+}
 
 /* Loads a fatbin that the build embedded. MVF_ERROR_NO_DEVICE where it holds no code for this
  * device. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "base/memory.h"
 #include "cuda/device.h"
 #include "plane/plane.h"
@@ -28,8 +29,6 @@ extern const unsigned char mvf_fatbin_self_test[];
 
 /* Batches in flight that keep the device busy; with fewer, the next one starts at once. */
 #define BUSY_BATCHES 2
-/* Where in scratch memory something of its own begins. */
-#define SCRATCH_ALIGNMENT 256
 /* Answers of a batch take no more memory than this, unless one job's do. */
 #define BATCH_BYTES ((size_t)64 << 20)
 
@@ -134,11 +133,6 @@ struct mvf_engine_plane {
     mvf_engine_plane *next;
 };
 
-static int64_t round_up(int64_t value, int64_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-
 /* Opening and closing. */
 
 static mvf_status run_self_test(mvf_cuda *cuda, CUmodule module, CUdeviceptr memory,
@@ -184,7 +178,7 @@ static void set_layout(mvf_engine *engine, const mvf_search_config *config)
     int64_t row_bytes = (int64_t)config->width * config->sample_bytes;
     engine->config = *config;
     engine->layout = mvf_cuda_plane_layout(config);
-    engine->picture_stride_bytes = round_up(row_bytes, MVF_PAD_BYTES);
+    engine->picture_stride_bytes = mvf_round_up_i64(row_bytes, MVF_PAD_BYTES);
     engine->n_blocks = config->n_matches;
 }
 
@@ -530,7 +524,7 @@ static mvf_status pad(mvf_engine *engine, const device_rows *from, CUdeviceptr t
                                            from->stride_bytes % MVF_PAD_BYTES == 0,
                              .shift_bits = from->shift_bits};
     void *arguments[] = {&params};
-    int64_t columns = round_up(layout->stride_bytes / MVF_PAD_BYTES, MVF_PAD_THREADS);
+    int64_t columns = mvf_round_up_i64(layout->stride_bytes / MVF_PAD_BYTES, MVF_PAD_THREADS);
     MVF_CUDA_TRY(&engine->cuda, cuLaunchKernel, engine->pad, (unsigned)(columns / MVF_PAD_THREADS),
                  (unsigned)layout->n_rows, 1, MVF_PAD_THREADS, 1, 1, 0, engine->upload, arguments,
                  NULL);
@@ -677,7 +671,7 @@ static size_t search_scratch_bytes(const mvf_engine *engine)
 /* Where the memory for smoothing begins. */
 static size_t smooth_offset(const mvf_engine *engine)
 {
-    return (size_t)round_up((int64_t)search_scratch_bytes(engine), SCRATCH_ALIGNMENT);
+    return (size_t)mvf_round_up_i64((int64_t)search_scratch_bytes(engine), MVF_CUDA_ALIGNMENT);
 }
 
 static size_t n_batch_matches(const mvf_engine *engine)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/integers.h"
 
 extern const unsigned char mvf_fatbin_hier_pyramid[];
 extern const unsigned char mvf_fatbin_hier_top[];
@@ -18,22 +19,6 @@ extern const unsigned char mvf_fatbin_hier_below[];
 /* Cells whose sums are asked for beyond the range, where a level is smaller than its blocks. */
 #define MORE_CELLS_RIGHT 24
 #define MORE_CELLS_BELOW 16
-#define PLANE_ALIGNMENT 256
-
-static int64_t round_up(int64_t value, int64_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-
-static int32_t divide_up(int32_t value, int32_t unit)
-{
-    return (value + unit - 1) / unit;
-}
-
-static int32_t min_i32(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Planes. */
 
@@ -45,10 +30,10 @@ static mvf_hier_plane lay_out_level(const mvf_search_config *config, int32_t lev
     mvf_hier_plane plane = {.width = mvf_rule_level_size(config->width, level),
                             .height = mvf_rule_level_size(config->height, level),
                             .top = range_y};
-    plane.left =
-        (int32_t)round_up((range_x + MORE_LEFT) * sample_bytes, MVF_PAD_BYTES) / sample_bytes;
+    plane.left = (int32_t)mvf_round_up_i64((range_x + MORE_LEFT) * sample_bytes, MVF_PAD_BYTES) /
+                 sample_bytes;
     plane.n_rows = plane.top + plane.height + range_y + MORE_BELOW;
-    plane.stride_bytes = round_up(
+    plane.stride_bytes = mvf_round_up_i64(
         (int64_t)(plane.left + plane.width + range_x + MORE_RIGHT) * sample_bytes, MVF_PAD_BYTES);
     return plane;
 }
@@ -62,9 +47,9 @@ static void set_cells(mvf_hier_plan *plan, const mvf_search_config *config, int6
                                     .cell_w = mvf_rule_coarse_block(config->block_w) / 2,
                                     .cell_h = mvf_rule_coarse_block(config->block_h) / 2,
                                     .shift = config->bit_depth - 8};
-    plan->cells.n_cols = (int32_t)round_up(plan->cells.n_cols, MVF_PYRAMID_RUN);
+    plan->cells.n_cols = (int32_t)mvf_round_up_i64(plan->cells.n_cols, MVF_PYRAMID_RUN);
     plan->cells.to_stride_bytes =
-        round_up(plan->cells.n_cols * (int64_t)sizeof(uint16_t), MVF_PAD_BYTES);
+        mvf_round_up_i64(plan->cells.n_cols * (int64_t)sizeof(uint16_t), MVF_PAD_BYTES);
     plan->n_cell_rows = 2 * top->top + top->height + MORE_CELLS_BELOW;
     plan->cells.from = top->begin_bytes;
     plan->cells.to = begin_bytes;
@@ -77,14 +62,14 @@ static void lay_out_planes(mvf_hier_plan *plan, const mvf_search_config *config,
 {
     plan->planes[0] = (mvf_hier_plane){
         .width = config->width, .height = config->height, .stride_bytes = layout->stride_bytes};
-    int64_t end = round_up((int64_t)layout->n_bytes, PLANE_ALIGNMENT);
+    int64_t end = mvf_round_up_i64((int64_t)layout->n_bytes, MVF_CUDA_ALIGNMENT);
     for (int32_t level = 1; level <= plan->top_level; level++) {
         mvf_hier_plane *plane = &plan->planes[level];
         *plane = lay_out_level(config, level);
         plane->begin_bytes = end - layout->origin_bytes;
         plane->offset_bytes = plane->begin_bytes + plane->top * plane->stride_bytes +
                               (int64_t)plane->left * config->sample_bytes;
-        end = round_up(end + plane->n_rows * plane->stride_bytes, PLANE_ALIGNMENT);
+        end = mvf_round_up_i64(end + plane->n_rows * plane->stride_bytes, MVF_CUDA_ALIGNMENT);
     }
     plan->plane_bytes = (size_t)end;
     set_cells(plan, config, end - layout->origin_bytes);
@@ -120,7 +105,7 @@ static int32_t widest_tile(int32_t cells, int32_t n, int32_t step, int32_t block
 {
     int32_t widest = 0;
     for (int32_t first = 0; first < cells; first += n) {
-        int32_t last = min_i32(first + n, cells) - 1;
+        int32_t last = mvf_min_i32(first + n, cells) - 1;
         int32_t begin = mvf_rule_coarse_origin(first, step, block, size) - range;
         int32_t end = mvf_rule_coarse_origin(last, step, block, size) + range + 1;
         int32_t width = end - (begin & ~(unit - 1));
@@ -145,16 +130,16 @@ static void lay_out_tile(mvf_hier_plan *plan, const mvf_search_config *config, i
     int32_t copied = ((w - 1) / MVF_HIER_GROUP * MVF_HIER_GROUP + block_w + MVF_HIER_GROUP) * size;
     p->tile_cols = n_cols;
     p->tile_rows = n_rows;
-    p->n_tiles_across = divide_up(level->cols, n_cols);
-    p->n_parts = divide_up(MVF_HIER_TOP_THREADS / 32, n_cols * n_rows);
+    p->n_tiles_across = mvf_divide_up_i32(level->cols, n_cols);
+    p->n_parts = mvf_divide_up_i32(MVF_HIER_TOP_THREADS / 32, n_cols * n_rows);
     /* Rows of samples begin in other banks. */
-    p->sample_pitch = 4 * (divide_up(copied, MVF_HIER_COPY_BYTES) | 1);
+    p->sample_pitch = 4 * (mvf_divide_up_i32(copied, MVF_HIER_COPY_BYTES) | 1);
     p->sample_rows = h - 1 + block_h;
-    p->table_pitch = (int32_t)round_up(w, MVF_HIER_GROUP);
+    p->table_pitch = (int32_t)mvf_round_up_i64(w, MVF_HIER_GROUP);
     p->table_rows = h;
-    p->sum_pitch = divide_up(w + block_w / 2, MVF_HIER_GROUP);
+    p->sum_pitch = mvf_divide_up_i32(w + block_w / 2, MVF_HIER_GROUP);
     p->sum_rows = h + block_h / 2;
-    plan->n_tiles = p->n_tiles_across * divide_up(level->rows, n_rows);
+    plan->n_tiles = p->n_tiles_across * mvf_divide_up_i32(level->rows, n_rows);
     plan->top_shared_bytes = 4 * (p->sample_pitch * p->sample_rows +
                                   p->table_pitch * p->table_rows + p->sum_pitch * p->sum_rows) +
                              MVF_HIER_TOP_THREADS / 32 * block_w * block_h * size;
@@ -164,7 +149,7 @@ static void lay_out_tile(mvf_hier_plan *plan, const mvf_search_config *config, i
 static void choose_tile(mvf_hier_plan *plan, const mvf_search_config *config, const mvf_cuda *cuda)
 {
     int32_t most_bytes =
-        min_i32(MVF_HIER_TILE_BYTES, cuda->shared_bytes - MVF_HIER_TOP_STATIC_BYTES);
+        mvf_min_i32(MVF_HIER_TILE_BYTES, cuda->shared_bytes - MVF_HIER_TOP_STATIC_BYTES);
     int32_t best_cols = 1, best_rows = 1;
     double best = -1;
     for (int32_t n_cols = MVF_HIER_TILE_SIDE; n_cols; n_cols /= 2)
@@ -209,9 +194,9 @@ static void prepare_stage(mvf_hier_plan *plan, const mvf_search_config *config, 
         (mvf_hier_below_params){.level = level_params(plan, config, level),
                                 .above_cols = mvf_rule_level_cells(config->cols, level + 1),
                                 .above_rows = mvf_rule_level_cells(config->rows, level + 1),
-                                .n_at_once = min_i32(n_at_once, MVF_HIER_STARTS)};
+                                .n_at_once = mvf_min_i32(n_at_once, MVF_HIER_STARTS)};
     stage->params.warp_words =
-        (int32_t)round_up(block_words + stage->params.n_at_once * window_words, 4);
+        (int32_t)mvf_round_up_i64(block_words + stage->params.n_at_once * window_words, 4);
     stage->shared_bytes = 4 * stage->params.warp_words * stage->n_warps;
 }
 
@@ -329,7 +314,7 @@ static mvf_status build_level(mvf_cuda *cuda, const mvf_hier_plan *plan, int32_t
     for (int32_t i = 0; i < n_frames; i++)
         params.frames[i] = frames[i];
     MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->halve,
-                 (unsigned)(round_up(n_runs, MVF_PYRAMID_THREADS) / MVF_PYRAMID_THREADS),
+                 (unsigned)(mvf_round_up_i64(n_runs, MVF_PYRAMID_THREADS) / MVF_PYRAMID_THREADS),
                  (unsigned)to->n_rows, (unsigned)n_frames, MVF_PYRAMID_THREADS, 1, 1, 0, stream,
                  arguments, NULL);
     return MVF_OK;
@@ -346,8 +331,9 @@ mvf_status mvf_hier_build(mvf_cuda *cuda, const mvf_hier_plan *plan, const CUdev
         cells.frames[i] = frames[i];
     int32_t n_threads = cells.n_cols / MVF_PYRAMID_RUN;
     MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->sum_cells,
-                 (unsigned)divide_up(n_threads, MVF_PYRAMID_THREADS), (unsigned)plan->n_cell_rows,
-                 (unsigned)n_frames, MVF_PYRAMID_THREADS, 1, 1, 0, stream, arguments, NULL);
+                 (unsigned)mvf_divide_up_i32(n_threads, MVF_PYRAMID_THREADS),
+                 (unsigned)plan->n_cell_rows, (unsigned)n_frames, MVF_PYRAMID_THREADS, 1, 1, 0,
+                 stream, arguments, NULL);
     return MVF_OK;
 }
 
@@ -382,7 +368,7 @@ static mvf_status launch_stage(mvf_cuda *cuda, const mvf_hier_plan *plan, int32_
         params.level.matches = scratch + (CUdeviceptr)plan->first_bytes[level];
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
     MVF_CUDA_TRY(cuda, cuLaunchKernel, stage->function,
-                 (unsigned)divide_up(params.level.cols, stage->n_warps),
+                 (unsigned)mvf_divide_up_i32(params.level.cols, stage->n_warps),
                  (unsigned)params.level.rows, (unsigned)n_jobs, 32 * (unsigned)stage->n_warps, 1, 1,
                  (unsigned)stage->shared_bytes, stream, arguments, NULL);
     return MVF_OK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "search/block_search.h"
 #include "search/block_search_cuda.h"
 #include "search/partition_cuda.h"
@@ -17,26 +18,6 @@ extern const unsigned char mvf_fatbin_search_exhaust[];
 _Static_assert(sizeof(mvf_match) == sizeof(mvf_full_match) &&
                    offsetof(mvf_match, cost) == offsetof(mvf_full_match, cost),
                "the kernels write matches");
-
-static int32_t min_i32(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
-static int32_t divide_up(int32_t value, int32_t unit)
-{
-    return (value + unit - 1) / unit;
-}
-
-static int32_t max_i32(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
-
-static int32_t round_up(int32_t value, int32_t unit)
-{
-    return divide_up(value, unit) * unit;
-}
 
 /* Planes. */
 
@@ -55,9 +36,9 @@ static void widen_border(int32_t size, int32_t range, int32_t *before, int32_t *
     int32_t origin, n_windows;
     mvf_full_windows(range, &origin, &n_windows);
     int32_t last = origin + MVF_FULL_TILE * (n_windows - 1);
-    int32_t end = round_up(size, MVF_FULL_TILE) + MVF_FULL_HALO * 2 + last;
-    *before = max_i32(*before, -origin);
-    *after = max_i32(*after, end - size);
+    int32_t end = mvf_round_up_i32(size, MVF_FULL_TILE) + MVF_FULL_HALO * 2 + last;
+    *before = mvf_max_i32(*before, -origin);
+    *after = mvf_max_i32(*after, end - size);
 }
 
 /* What any kernel that may serve the config reads. */
@@ -72,9 +53,9 @@ mvf_cuda_layout mvf_cuda_plane_layout(const mvf_search_config *config)
         widen_border(config->width, config->range_x, &layout.left, &layout.right);
         widen_border(config->height, config->range_y, &layout.top, &layout.bottom);
     }
-    layout.left = round_up(layout.left * sample_bytes, MVF_PAD_BYTES) / sample_bytes;
-    layout.stride_bytes =
-        round_up((layout.left + config->width + layout.right) * sample_bytes, MVF_PAD_BYTES);
+    layout.left = mvf_round_up_i32(layout.left * sample_bytes, MVF_PAD_BYTES) / sample_bytes;
+    layout.stride_bytes = mvf_round_up_i32(
+        (layout.left + config->width + layout.right) * sample_bytes, MVF_PAD_BYTES);
     layout.n_rows = layout.top + config->height + layout.bottom;
     layout.n_bytes = (size_t)layout.stride_bytes * (size_t)layout.n_rows;
     layout.origin_bytes = layout.top * layout.stride_bytes + layout.left * sample_bytes;
@@ -105,13 +86,13 @@ static panel_layout lay_out_panels(const mvf_search_config *config, int32_t team
     int32_t rows = 2 * config->range_y + 1;
     panel_layout layout = {.n_groups = n_groups};
     int32_t most_rows = (shared_words - block_words) / pitch_words - config->block_h + 1;
-    layout.n_rows = min_i32(rows, most_rows);
+    layout.n_rows = mvf_min_i32(rows, most_rows);
     if (layout.n_rows < 1)
         return (panel_layout){.cost = INT64_MAX};
     int32_t window_words = (layout.n_rows + config->block_h - 1) * pitch_words;
-    int64_t n_panels = (int64_t)n_across * divide_up(rows, layout.n_rows);
-    int64_t n_iterations = divide_up(layout.n_rows, team / n_groups);
-    layout.team_words = divide_up(block_words + window_words, 4) * 4;
+    int64_t n_panels = (int64_t)n_across * mvf_divide_up_i32(rows, layout.n_rows);
+    int64_t n_iterations = mvf_divide_up_i32(layout.n_rows, team / n_groups);
+    layout.team_words = mvf_divide_up_i32(block_words + window_words, 4) * 4;
     layout.cost =
         n_panels * (team / 32) * (4 * n_iterations * block_words + 12 * window_words / team + 300);
     return layout;
@@ -120,10 +101,11 @@ static panel_layout lay_out_panels(const mvf_search_config *config, int32_t team
 static panel_layout best_layout(const mvf_search_config *config, int32_t team)
 {
     /* The first candidate may be the last sample of a group. */
-    int32_t n_groups = divide_up(2 * config->range_x + 1 + MVF_SEARCH_GROUP - 1, MVF_SEARCH_GROUP);
+    int32_t n_groups =
+        mvf_divide_up_i32(2 * config->range_x + 1 + MVF_SEARCH_GROUP - 1, MVF_SEARCH_GROUP);
     panel_layout best = {.cost = INT64_MAX};
     for (int32_t n_across = 1; n_across <= n_groups; n_across++) {
-        int32_t panel_groups = divide_up(n_groups, n_across);
+        int32_t panel_groups = mvf_divide_up_i32(n_groups, n_across);
         if (panel_groups > MVF_SEARCH_PANEL_GROUPS)
             continue;
         panel_layout layout = lay_out_panels(config, team, panel_groups, n_across);
@@ -213,7 +195,8 @@ static int serves_exhaust(const mvf_launch_shape *shape, const mvf_search_config
 /* The counters, then the groups that the elimination may leave. */
 static size_t full_scratch_bytes(const mvf_search_config *config, int32_t n_jobs)
 {
-    size_t n_groups = (size_t)divide_up(config->rows, 2) * (size_t)divide_up(config->cols, 4);
+    size_t n_groups =
+        (size_t)mvf_divide_up_i32(config->rows, 2) * (size_t)mvf_divide_up_i32(config->cols, 4);
     return sizeof(mvf_full_counters) + n_groups * (size_t)n_jobs * sizeof(mvf_full_group);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/integers.h"
 
 /* The smallest square of the largest ones, and of the smallest. */
 #define LEAST_LARGEST 16
@@ -13,21 +14,6 @@
 #define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
 /* Each way, of those that are tried: of the longest range they are a strip high and less. */
 #define MOST_PANELS 50
-
-static int32_t divide_up(int32_t value, int32_t unit)
-{
-    return (value + unit - 1) / unit;
-}
-
-static int32_t min_i32(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
-static int32_t max_i32(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
 
 /* Strips of a panel of candidates, full warps of them, and what is left for one more. */
 typedef struct panel {
@@ -42,8 +28,8 @@ typedef struct panel {
 static int32_t n_threads(const panel *p)
 {
     int32_t most = MVF_PARTITION_THREADS / 32, n = p->n_full + (p->n_left > 0 && !p->is_short);
-    n = n ? divide_up(n, divide_up(n, most)) : 0;
-    return 32 * min_i32(n + (p->n_left > 0 && p->is_short), most);
+    n = n ? mvf_divide_up_i32(n, mvf_divide_up_i32(n, most)) : 0;
+    return 32 * mvf_min_i32(n + (p->n_left > 0 && p->is_short), most);
 }
 
 static int32_t unit_of(const mvf_search_config *config)
@@ -56,21 +42,22 @@ static panel lay_out(const mvf_launch_shape *shape, const mvf_search_config *con
 {
     int32_t strip = shape->strip, pitch = shape->pitch;
     int32_t cols = 2 * config->range_x + 1, rows = 2 * config->range_y + 1;
-    int32_t unit = unit_of(config), n = divide_up(n_rows, strip) * n_cols;
+    int32_t unit = unit_of(config), n = mvf_divide_up_i32(n_rows, strip) * n_cols;
     panel p = {.n_cols = n_cols,
                .n_rows = n_rows,
                .n_full = n / 32,
                .n_left = n % 32,
-               .window_rows = max_i32(n_rows, strip) + unit - 1};
-    p.is_short = p.n_left * divide_up(strip, SHORT_STRIP) <= 32;
+               .window_rows = mvf_max_i32(n_rows, strip) + unit - 1};
+    p.is_short = p.n_left * mvf_divide_up_i32(strip, SHORT_STRIP) <= 32;
     p.n_words =
         unit * UNIT * config->sample_bytes / 4 + p.window_rows * pitch + cols + rows + strip;
     if (p.n_words > most_words || n_cols + unit - 1 > pitch)
         return (panel){.cost = INT64_MAX};
     int64_t sads = 6 * config->sample_bytes * unit * unit / 16, last = p.n_left > 0;
     last *= p.is_short ? SHORT_STRIP + 6 : strip + 6;
-    p.cost = sads * (p.n_full * (strip + 6) + last) + 8 * p.window_rows * divide_up(pitch, 32);
-    p.cost *= (int64_t)divide_up(cols, n_cols) * divide_up(rows, n_rows);
+    p.cost =
+        sads * (p.n_full * (strip + 6) + last) + 8 * p.window_rows * mvf_divide_up_i32(pitch, 32);
+    p.cost *= (int64_t)mvf_divide_up_i32(cols, n_cols) * mvf_divide_up_i32(rows, n_rows);
     return p;
 }
 
@@ -81,8 +68,8 @@ static panel best_panel(const mvf_launch_shape *shape, const mvf_search_config *
     panel best = {.cost = INT64_MAX};
     for (int32_t n_across = 1; n_across <= MOST_PANELS; n_across++)
         for (int32_t n_down = 1; n_down <= MOST_PANELS; n_down++) {
-            panel p = lay_out(shape, config, most_words, divide_up(cols, n_across),
-                              divide_up(rows, n_down));
+            panel p = lay_out(shape, config, most_words, mvf_divide_up_i32(cols, n_across),
+                              mvf_divide_up_i32(rows, n_down));
             if (p.cost < best.cost)
                 best = p;
         }
@@ -129,7 +116,7 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                                      .width = config->width,
                                      .height = config->height,
                                      .unit = unit_of(config),
-                                     .cols = divide_up(config->width, unit_of(config)),
+                                     .cols = mvf_divide_up_i32(config->width, unit_of(config)),
                                      .range_x = config->range_x,
                                      .range_y = config->range_y,
                                      .inside = config->edges == MVF_EDGES_INSIDE,
@@ -157,7 +144,7 @@ mvf_status mvf_partition_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
     (void)before;
     (void)scratch;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
-    int32_t n_units = params.cols * divide_up(params.height, params.unit);
+    int32_t n_units = params.cols * mvf_divide_up_i32(params.height, params.unit);
     MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->stages[0].function, (unsigned)n_units,
                  (unsigned)n_jobs, 1, (unsigned)plan->n_threads, 1, 1,
                  (unsigned)plan->stages[0].shared_bytes, stream, arguments, NULL);

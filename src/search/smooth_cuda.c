@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "search/path_rule.h"
 #include "search/refine_cuda.h"
 #include "search/truemotion_rule.h"
@@ -17,15 +18,8 @@ _Static_assert(sizeof(mvf_match) == 8 && offsetof(mvf_match, cost) == 4,
                "the kernels write this layout");
 _Static_assert(sizeof(mvf_vector) == 4, "smooth_median.cu writes this layout");
 
-/* Parts of a pair's memory begin at multiples of this. */
-#define ALIGNMENT 256
 /* Memory of the pairs of a batch whose paths are made at once, unless one pair takes more. */
 #define SCRATCH_BYTES ((size_t)128 << 20)
-
-static int64_t divide_up(int64_t value, int64_t unit)
-{
-    return (value + unit - 1) / unit;
-}
 
 /* What the search measured with last. */
 static mvf_metric last_metric(const mvf_search_config *config)
@@ -65,21 +59,14 @@ static void share_out(mvf_smooth_params *p, const mvf_search_config *config)
     p->team = p->n_items < 32 ? p->n_items : 32;
 }
 
-static int64_t reserve(int64_t *end, int64_t n_bytes)
-{
-    int64_t at = *end;
-    *end += divide_up(n_bytes, ALIGNMENT) * ALIGNMENT;
-    return at;
-}
-
 static void lay_out_pair(mvf_smooth_params *p)
 {
     int64_t n = (int64_t)p->cols * p->rows * MVF_TM_PLACES;
-    p->labels = reserve(&p->pair_bytes, n * (int64_t)sizeof(uint32_t));
-    p->label_costs = reserve(&p->pair_bytes, n * (int64_t)sizeof(uint32_t));
-    p->path_costs = reserve(&p->pair_bytes, n * (int64_t)sizeof(int16_t));
+    p->labels = mvf_cuda_reserve(&p->pair_bytes, n * (int64_t)sizeof(uint32_t));
+    p->label_costs = mvf_cuda_reserve(&p->pair_bytes, n * (int64_t)sizeof(uint32_t));
+    p->path_costs = mvf_cuda_reserve(&p->pair_bytes, n * (int64_t)sizeof(int16_t));
     p->path_bytes = n * (int64_t)sizeof(int16_t);
-    p->paths = reserve(&p->pair_bytes, 4 * p->path_bytes);
+    p->paths = mvf_cuda_reserve(&p->pair_bytes, 4 * p->path_bytes);
 }
 
 static void set_paths(mvf_smooth_plan *plan, const mvf_search_config *config, int64_t stride_bytes)
@@ -166,8 +153,8 @@ static mvf_status launch(mvf_cuda *cuda, CUfunction function, int64_t n, int32_t
                          int32_t n_jobs, unsigned n_threads, void *params, CUstream stream)
 {
     void *arguments[] = {params};
-    MVF_CUDA_TRY(cuda, cuLaunchKernel, function, (unsigned)divide_up(n, each), (unsigned)n_jobs, 1,
-                 n_threads, 1, 1, 0, stream, arguments, NULL);
+    MVF_CUDA_TRY(cuda, cuLaunchKernel, function, (unsigned)mvf_divide_up_i64(n, each),
+                 (unsigned)n_jobs, 1, n_threads, 1, 1, 0, stream, arguments, NULL);
     return MVF_OK;
 }
 

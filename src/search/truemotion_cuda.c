@@ -2,13 +2,12 @@
 #include "search/truemotion_cuda.h"
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "search/truemotion.h"
 
 extern const unsigned char mvf_fatbin_truemotion[];
 extern const unsigned char mvf_fatbin_truemotion_image[];
 
-/* Parts of an image and of a flow's memory begin at multiples of this. */
-#define ALIGNMENT 256
 /*
  * Memory of the pairs of a batch, and of images, unless one pair and its two images take more: two
  * batches of 4 pairs and their 9 images at 1080p, one batch of one pair at 4K. Either has cells
@@ -52,19 +51,7 @@ static const char *const kernel_names[N_KERNELS] = {
     [RATE] = "truemotion_rate",           [MEAN] = "truemotion_mean",
     [CELLS] = "truemotion_cells",         [PIXELS] = "truemotion_pixels"};
 
-static int64_t divide_up(int64_t value, int64_t unit)
-{
-    return (value + unit - 1) / unit;
-}
-
 /* Layout. */
-
-static int64_t reserve(int64_t *end, int64_t n_bytes)
-{
-    int64_t at = *end;
-    *end += divide_up(n_bytes, ALIGNMENT) * ALIGNMENT;
-    return at;
-}
 
 static int32_t cell_px_of(int32_t level)
 {
@@ -73,7 +60,7 @@ static int32_t cell_px_of(int32_t level)
 
 static int64_t count_cells(const mvf_tm_cuda_level *level, int32_t cell_px)
 {
-    return divide_up(level->width, cell_px) * divide_up(level->height, cell_px);
+    return mvf_divide_up_i64(level->width, cell_px) * mvf_divide_up_i64(level->height, cell_px);
 }
 
 static int has_finer_grid(const mvf_tm_plan *plan)
@@ -88,13 +75,13 @@ static void lay_out_level(const mvf_tm_plan *plan, mvf_tm_cuda_level *level, int
     level->stride_px = level->width + 2 * MVF_TM_BORDER;
     level->phase_bytes = rows * level->stride_px * 4;
     int64_t origin = (int64_t)MVF_TM_BORDER * (level->stride_px + 1) * 4;
-    level->features = reserve(end, 4 * level->phase_bytes) + origin;
+    level->features = mvf_cuda_reserve(end, 4 * level->phase_bytes) + origin;
     if (!index && plan->step_px == 1)
-        level->luma = reserve(end, (int64_t)level->width * level->height);
+        level->luma = mvf_cuda_reserve(end, (int64_t)level->width * level->height);
     if (!index)
-        level->wide_guide = reserve(end, count_cells(level, MVF_TM_CELL_PX));
+        level->wide_guide = mvf_cuda_reserve(end, count_cells(level, MVF_TM_CELL_PX));
     if (index || has_finer_grid(plan))
-        level->narrow_guide = reserve(end, count_cells(level, MVF_TM_COARSE_CELL_PX));
+        level->narrow_guide = mvf_cuda_reserve(end, count_cells(level, MVF_TM_COARSE_CELL_PX));
 }
 
 _Static_assert(MVF_TM_COARSE_CELL_PX == MVF_TM_CELL_PX / 2, "the finer grid's cells are as large");
@@ -118,18 +105,18 @@ static void lay_out_image(mvf_tm_plan *plan, int32_t width, int32_t height)
 /* Labels and paths, behind what a grid of n cells has until its end. */
 static void lay_out_labels(mvf_tm_params *p, int64_t *end, int64_t n)
 {
-    p->labels = reserve(end, 4 * MVF_TM_PLACES * n);
-    p->costs = reserve(end, 2 * MVF_TM_PLACES * n);
+    p->labels = mvf_cuda_reserve(end, 4 * MVF_TM_PLACES * n);
+    p->costs = mvf_cuda_reserve(end, 2 * MVF_TM_PLACES * n);
     p->path_bytes = 2 * MVF_TM_PLACES * n;
-    p->paths = reserve(end, 4 * p->path_bytes);
+    p->paths = mvf_cuda_reserve(end, 4 * p->path_bytes);
 }
 
 static void lay_out_vectors(mvf_tm_params *p, int64_t *end, int64_t n)
 {
-    p->vectors = reserve(end, 4 * n);
-    p->made = reserve(end, 4 * n);
-    p->visible = reserve(end, n);
-    p->made_visible = reserve(end, n);
+    p->vectors = mvf_cuda_reserve(end, 4 * n);
+    p->made = mvf_cuda_reserve(end, 4 * n);
+    p->visible = mvf_cuda_reserve(end, n);
+    p->made_visible = mvf_cuda_reserve(end, n);
 }
 
 static size_t larger(size_t a, size_t b)
@@ -143,7 +130,7 @@ static void lay_out_pair(mvf_tm_plan *plan, int64_t n_matches)
     mvf_tm_params *p = &plan->params, *fine = &plan->fine_params;
     int64_t end = 0, n = count_cells(&plan->levels[0], MVF_TM_CELL_PX);
     lay_out_vectors(p, &end, n);
-    p->ratings = reserve(&end, (int64_t)sizeof(mvf_tm_match) * n);
+    p->ratings = mvf_cuda_reserve(&end, (int64_t)sizeof(mvf_tm_match) * n);
     int64_t fine_end = end;
     lay_out_labels(p, &end, n);
     plan->flow_bytes = (size_t)end;
@@ -154,7 +141,7 @@ static void lay_out_pair(mvf_tm_plan *plan, int64_t n_matches)
         lay_out_labels(fine, &fine_end, n);
     }
     end = fine->labels;
-    reserve(&end, (int64_t)sizeof(mvf_tm_match) * n_matches);
+    mvf_cuda_reserve(&end, (int64_t)sizeof(mvf_tm_match) * n_matches);
     plan->pair_bytes = larger(larger(2 * plan->flow_bytes, (size_t)fine_end), (size_t)end);
 }
 
@@ -206,9 +193,9 @@ mvf_status mvf_tm_plan_open(mvf_tm_plan *plan, mvf_cuda *cuda, const mvf_search_
     const mvf_tm_cuda_level *second = &plan->levels[plan->n_levels > 1];
     size_t level_1 = sizeof(uint16_t) * (size_t)second->width * (size_t)second->height;
     int64_t end = 0;
-    reserve(&end, (int64_t)(sizeof(uint16_t) * (size_t)config->width * rows));
+    mvf_cuda_reserve(&end, (int64_t)(sizeof(uint16_t) * (size_t)config->width * rows));
     plan->sample_bytes_0 = (size_t)end;
-    reserve(&end, (int64_t)larger(plan->picture_bytes, level_1));
+    mvf_cuda_reserve(&end, (int64_t)larger(plan->picture_bytes, level_1));
     MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &plan->samples, (size_t)end);
     return MVF_OK;
 }
@@ -257,8 +244,8 @@ static mvf_status build_features(builder *b, int32_t index)
     p->luma = level->luma;
     p->wide_guide = level->wide_guide;
     p->narrow_guide = level->narrow_guide;
-    return launch_image(b, FEATURES, divide_up(level->stride_px, MVF_TM_TILE_W),
-                        divide_up(level->height + 2 * MVF_TM_BORDER, MVF_TM_TILE_H),
+    return launch_image(b, FEATURES, mvf_divide_up_i64(level->stride_px, MVF_TM_TILE_W),
+                        mvf_divide_up_i64(level->height + 2 * MVF_TM_BORDER, MVF_TM_TILE_H),
                         MVF_TM_TILE_THREADS);
 }
 
@@ -282,7 +269,7 @@ mvf_status mvf_tm_build(mvf_cuda *cuda, const mvf_tm_plan *plan, const void *pic
                              i                         ? HALVE
                              : plan->sample_bytes == 1 ? BLUR_8
                                                        : BLUR_16,
-                             divide_up(level->width, MVF_TM_THREADS), level->height,
+                             mvf_divide_up_i64(level->width, MVF_TM_THREADS), level->height,
                              MVF_TM_THREADS));
         MVF_TRY(build_features(&b, i));
     }
@@ -314,12 +301,13 @@ static int64_t count(const search *s)
 
 static mvf_status launch_cells(search *s, int kernel)
 {
-    return launch(s, kernel, divide_up(count(s), MVF_TM_THREADS), MVF_TM_THREADS);
+    return launch(s, kernel, mvf_divide_up_i64(count(s), MVF_TM_THREADS), MVF_TM_THREADS);
 }
 
 static mvf_status launch_teams(search *s, int kernel)
 {
-    return launch(s, kernel, divide_up(count(s) * MVF_TM_TEAM, MVF_TM_THREADS), MVF_TM_THREADS);
+    return launch(s, kernel, mvf_divide_up_i64(count(s) * MVF_TM_TEAM, MVF_TM_THREADS),
+                  MVF_TM_THREADS);
 }
 
 static void swap(int64_t *a, int64_t *b)
@@ -341,8 +329,8 @@ static void enter_grid(search *s, int32_t index, int32_t cell_px)
     p->width = level->width;
     p->height = level->height;
     p->stride_px = level->stride_px;
-    p->cols = (int32_t)divide_up(level->width, cell_px);
-    p->rows = (int32_t)divide_up(level->height, cell_px);
+    p->cols = (int32_t)mvf_divide_up_i64(level->width, cell_px);
+    p->rows = (int32_t)mvf_divide_up_i64(level->height, cell_px);
     p->cell_px = cell_px;
 }
 
@@ -367,7 +355,7 @@ static mvf_status choose(search *s, int32_t penalty_max)
     p->by_cols = both || turn;
     int64_t n_lines =
         (p->by_rows ? 2 * (int64_t)p->rows : 0) + (p->by_cols ? 2 * (int64_t)p->cols : 0);
-    MVF_TRY(launch(s, PATH, divide_up(n_lines * MVF_TM_TEAM, MVF_TM_PATH_THREADS),
+    MVF_TRY(launch(s, PATH, mvf_divide_up_i64(n_lines * MVF_TM_TEAM, MVF_TM_PATH_THREADS),
                    MVF_TM_PATH_THREADS));
     return launch_cells(s, CHOOSE);
 }
@@ -381,9 +369,9 @@ static mvf_status run_pass(search *s, int32_t log2_step, int32_t penalty_max)
 
 static mvf_status take_median(search *s, int kernel)
 {
-    int64_t across = divide_up(s->params.cols, MVF_TM_TILE_W);
-    MVF_TRY(
-        launch(s, kernel, across * divide_up(s->params.rows, MVF_TM_TILE_H), MVF_TM_TILE_THREADS));
+    int64_t across = mvf_divide_up_i64(s->params.cols, MVF_TM_TILE_W);
+    MVF_TRY(launch(s, kernel, across * mvf_divide_up_i64(s->params.rows, MVF_TM_TILE_H),
+                   MVF_TM_TILE_THREADS));
     swap(&s->params.vectors, &s->params.made);
     return MVF_OK;
 }
@@ -468,7 +456,7 @@ static mvf_status match_pixels(search *s)
     MVF_TRY(take_mean(s));
     s->params.coarse_cols = rated_cols;
     int64_t n = (int64_t)s->params.width * s->params.height;
-    return launch(s, PIXELS, divide_up(n, MVF_TM_THREADS), MVF_TM_THREADS);
+    return launch(s, PIXELS, mvf_divide_up_i64(n, MVF_TM_THREADS), MVF_TM_THREADS);
 }
 
 mvf_status mvf_tm_launch(mvf_cuda *cuda, const mvf_tm_plan *plan, const mvf_search_pair *pairs,
