@@ -72,8 +72,8 @@ static void place_samples(check_run *run, const placing *p, const check_plane *p
     }
 }
 
-/* The samples come on the stream, where there is one, and are overwritten there once they have been
- * submitted. */
+/* The samples come on the stream, or are ready where there is none, and are overwritten once they
+ * have been submitted. */
 static mvf_status submit(mvf_cuda *cuda, mvf_searcher *searcher, const device_picture *memory,
                          const mvf_picture *pictures)
 {
@@ -81,6 +81,8 @@ static mvf_status submit(mvf_cuda *cuda, mvf_searcher *searcher, const device_pi
     for (int i = 0; i < 2; i++)
         MVF_CUDA_TRY(cuda, cuMemcpyHtoDAsync_v2, memory[i].memory, memory[i].pinned,
                      memory[i].n_bytes, stream);
+    if (!stream)
+        MVF_CUDA_TRY(cuda, cuStreamSynchronize, stream);
     MVF_TRY(mvf_searcher_submit(searcher, &pictures[1], &pictures[0], 1, NULL));
     for (int i = 0; i < 2; i++)
         MVF_CUDA_TRY(cuda, cuMemsetD8Async, memory[i].memory, 0x5a, memory[i].n_bytes, stream);

@@ -29,7 +29,6 @@ typedef struct context_stack {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t stack_key;
 static struct CUctx_st contexts[MAX_DEVICES];
-static struct CUstream_st default_streams[MAX_DEVICES];
 static int n_devices, is_initialised, is_set_up;
 /* Of 256, that waiting work goes on during a call that does not ask for it. */
 static uint32_t eagerness;
@@ -429,13 +428,15 @@ ENTRY_IN_CONTEXT(cuFuncSetAttribute,
                  (CUfunction function, CUfunction_attribute attribute, int value),
                  set_of_function(context, function, attribute, value))
 
-/* Streams. A stream of NULL is the default one, whose work is done at once: it waits for no other
- * here, as all streams are asked to be made. */
+/* Streams. A stream of NULL is the default one, which no other waits for and which waits for no
+ * other here, as all streams are asked to be made. */
 
 static CUresult find_stream(CUcontext context, CUstream *stream)
 {
     if (!*stream)
-        *stream = &default_streams[context->device];
+        *stream = &context->default_stream;
+    else if (*stream == &context->default_stream)
+        return CUDA_SUCCESS;
     else if (!object_exists(context, *stream, OBJECT_STREAM))
         return CUDA_ERROR_INVALID_HANDLE;
     return CUDA_SUCCESS;
@@ -446,13 +447,9 @@ static CUresult add(CUcontext context, CUstream stream, const operation *what)
     CUresult result = find_stream(context, &stream);
     if (!result && !stream_add(stream, what))
         result = CUDA_ERROR_OUT_OF_MEMORY;
-    if (result) {
+    if (result)
         free(what->memory);
-        return result;
-    }
-    if (stream == &default_streams[context->device])
-        stream_drain(context, stream);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 static CUresult create_stream(CUcontext context, CUstream *stream, unsigned flags)
@@ -527,7 +524,7 @@ static CUresult record(CUcontext context, CUevent event, CUstream stream)
     if (result)
         return result;
     event->n_asked++;
-    return add(context, stream == &default_streams[context->device] ? NULL : stream,
+    return add(context, stream,
                &(operation){.kind = OPERATION_RECORD, .event = event, .ticket = event->n_asked});
 }
 
@@ -686,6 +683,12 @@ static CUresult copy_bytes(CUcontext context, char *to, const char *from, size_t
                 from_host, !from_host, stream);
 }
 
+static CUresult fetch(CUcontext context, char *to, const char *from, size_t n_bytes)
+{
+    CUresult result = copy_bytes(context, to, from, n_bytes, 0, NULL);
+    return result ? result : synchronize(context, NULL);
+}
+
 /* One side of a copy of rows; NULL where it is neither the host nor the device. */
 static char *side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
                   size_t pitch)
@@ -731,7 +734,7 @@ ENTRY_IN_CONTEXT(cuMemcpyDtoHAsync_v2,
                  (void *to, CUdeviceptr from, size_t n_bytes, CUstream stream),
                  copy_bytes(context, to, (const char *)(uintptr_t)from, n_bytes, 0, stream))
 ENTRY_IN_CONTEXT(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n_bytes),
-                 copy_bytes(context, to, (const char *)(uintptr_t)from, n_bytes, 0, NULL))
+                 fetch(context, to, (const char *)(uintptr_t)from, n_bytes))
 ENTRY_IN_CONTEXT(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *c, CUstream stream),
                  copy_2d(context, c, stream))
 ENTRY_IN_CONTEXT(cuMemsetD8Async,

@@ -38,13 +38,6 @@ typedef struct allocation {
     void *histories;
 } allocation;
 
-struct CUctx_st {
-    int device, n_references;
-    /* What every call returns once a kernel has failed. */
-    CUresult dead;
-    object *objects;
-};
-
 struct CUfunc_st {
     const emulated_kernel *kernel;
     size_t max_dynamic_shared_bytes;
@@ -94,6 +87,14 @@ typedef struct operation {
 struct CUstream_st {
     object object;
     operation *first, **end;
+};
+
+struct CUctx_st {
+    int device, n_references;
+    /* What every call returns once a kernel has failed. */
+    CUresult dead;
+    object *objects;
+    struct CUstream_st default_stream;
 };
 
 /* The context whose kernel runs. */

@@ -93,9 +93,12 @@ static int advance(CUcontext context, CUstream stream)
     return 1;
 }
 
+/* The default stream comes first. */
 static CUstream stream_at(CUcontext context, size_t place)
 {
     object *o = context->objects;
+    if (!place--)
+        return &context->default_stream;
     while (o->kind != OBJECT_STREAM || place--)
         o = o->next;
     return (CUstream)o;
@@ -103,8 +106,8 @@ static CUstream stream_at(CUcontext context, size_t place)
 
 int context_advance(CUcontext context)
 {
-    size_t n = object_count(context, OBJECT_STREAM);
-    size_t first = n ? emulated_random_below((uint32_t)n) : 0;
+    size_t n = 1 + object_count(context, OBJECT_STREAM);
+    size_t first = emulated_random_below((uint32_t)n);
     for (size_t i = 0; i < n; i++)
         if (advance(context, stream_at(context, (first + i) % n)))
             return 1;
