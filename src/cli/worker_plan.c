@@ -94,6 +94,33 @@ static mvf_status plan_devices(worker_plan *plan, const cli_options *options)
     return MVF_OK;
 }
 
+/* About what one takes; 0 with the codec's vectors, which are as many as it likes, and few. */
+static int64_t field_bytes(const mvf_source_info *info, const cli_options *options)
+{
+    const mvf_options *search = &options->search;
+    int32_t step_x = search->step_x ? search->step_x : search->block_w;
+    int32_t step_y = search->step_y ? search->step_y : search->block_h;
+    if (options->vectors == VECTORS_CODEC)
+        return 0;
+    if (search->method == MVF_METHOD_TRUEMOTION && !search->step_x)
+        step_x = step_y = 4;
+    if (search->partitions != MVF_PARTITIONS_FIXED)
+        step_x = step_y = search->partition_min;
+    int64_t n_blocks = ((int64_t)info->width + step_x - 1) / step_x *
+                       (((int64_t)info->height + step_y - 1) / step_y);
+    return (options->reference == REFERENCE_BOTH ? 2 : 1) * n_blocks * (int64_t)sizeof(mvf_block);
+}
+
+/* Where n decoders are at work, half of each section but one waits for its turn: with more of them
+ * than there is room for, those ahead stand still and the one whose turn it is works alone. */
+static int32_t most_decoders(const mvf_source_info *info, const cli_options *options)
+{
+    int64_t section_bytes = FRAMES_PER_DECODER * field_bytes(info, options);
+    if (section_bytes * MOST_DECODERS < 2 * WORKER_WAITING_BYTES)
+        return MOST_DECODERS;
+    return 1 + (int32_t)(2 * WORKER_WAITING_BYTES / section_bytes);
+}
+
 static int32_t choose_decoders(const worker_plan *plan, const mvf_source *source,
                                const cli_options *options, int32_t n_threads)
 {
@@ -106,7 +133,8 @@ static int32_t choose_decoders(const worker_plan *plan, const mvf_source *source
     /* What a container does not know may be long. */
     if (mvf_source_get_info(source)->frame_count_hint > 0 && n_frames / FRAMES_PER_DECODER < n)
         n = (int32_t)(n_frames / FRAMES_PER_DECODER);
-    n = n < MOST_DECODERS ? n : MOST_DECODERS;
+    int32_t most = most_decoders(mvf_source_get_info(source), options);
+    n = n < most ? n : most;
     return n > 0 ? n : 1;
 }
 

@@ -8,6 +8,9 @@
 
 #include "cli/options.h"
 
+/* Fields of the workers that wait for their turn, all together. */
+#define WORKER_WAITING_BYTES ((int64_t)256 << 20)
+
 typedef struct worker_plan {
     /* One: the source's own decoder. */
     int32_t n_workers;

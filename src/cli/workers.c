@@ -12,8 +12,7 @@
 #include "cli/message.h"
 #include "cli/worker_plan.h"
 
-/* Fields that wait in order; beyond that, only so many of the section whose turn it is. */
-#define MOST_BYTES ((int64_t)256 << 20)
+/* Beyond what may wait, only so many of the section whose turn it is. */
 #define LEAST_FIELDS 8
 
 typedef struct node {
@@ -565,7 +564,7 @@ mvf_status workers_run(mvf_source *source, const cli_options *options, run_consu
                        void *opaque)
 {
     worker_plan plan;
-    crew c = {.source = source, .options = options, .most_bytes = MOST_BYTES};
+    crew c = {.source = source, .options = options, .most_bytes = WORKER_WAITING_BYTES};
     c.end = &c.oldest;
     c.can_leave_gpu = run_can_leave_gpu(source, options);
     mvf_status status = worker_plan_make(&plan, source, options);
