@@ -129,15 +129,17 @@ typedef struct mvf_partition_params {
     int32_t range_x, range_y;
     int32_t inside;
     int32_t panel_cols, panel_rows, window_rows;
+    /* Warps that share the unit for each 32 strips: 1, or as many thread blocks as all need. */
+    int32_t n_parts;
     /* Of the squares of 64, 32, 16 and 8: the first match (-1: not asked for), and how many there
      * are across the frame. */
     int32_t first_match[4], level_cols[4];
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_partition_params;
 
-static_assert(offsetof(mvf_partition_params, first_match) == 64, "same layout in C and CUDA");
-static_assert(offsetof(mvf_partition_params, pairs) == 96, "same layout in C and CUDA");
-static_assert(sizeof(mvf_partition_params) == 96 + 48 * MVF_CUDA_BATCH,
+static_assert(offsetof(mvf_partition_params, first_match) == 68, "same layout in C and CUDA");
+static_assert(offsetof(mvf_partition_params, pairs) == 104, "same layout in C and CUDA");
+static_assert(sizeof(mvf_partition_params) == 104 + 48 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
 
 /*

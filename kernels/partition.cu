@@ -30,6 +30,7 @@ template <typename Sample, int32_t Strip, int32_t Pitch> struct layout {
     static const int32_t row_words = 8 / per_word, current_pitch = 64 / per_word;
     static const int32_t pitch = Pitch, strip = Strip;
     static const int32_t short_strips = (Strip + SHORT_STRIP - 1) / SHORT_STRIP;
+    static const int32_t rows_ahead = 4;
     // Whether the device has no difference of its samples, but the larger of two.
 #if __CUDA_ARCH__ >= 900
     static const bool by_larger = sizeof(Sample) == 2;
@@ -41,6 +42,8 @@ template <typename Sample, int32_t Strip, int32_t Pitch> struct layout {
 struct partition_shared {
     // J above, rank below.
     unsigned long long best[N_NODES];
+    // SADs of the short strips in each square of 32.
+    uint32_t short_sums[4][SHORT_STRIP][32];
 };
 
 // What a thread block works on.
@@ -52,6 +55,8 @@ struct partition_unit {
     bool is_special;
     // Shared memory, in words.
     uint32_t *current, *window, *bits_x, *bits_y;
+    // SADs of the unit's parts but the first, of each lane's strip.
+    uint32_t *sums;
 };
 
 // A lane's strip: its first candidate, and the reference under the unit's corner there.
@@ -66,22 +71,39 @@ struct partition_square {
     int32_t x, y, size, node;
 };
 
-// The word from each sample on. What would lie beyond the border does not matter. A warp a row.
+// The word from each sample on. What would lie beyond the border does not matter. A warp a row, and
+// so many rows of words on their way at a time.
 template <typename Layout>
 static __device__ void load_window(const mvf_partition_params &p, const partition_unit &u,
                                    uint64_t plane)
 {
+    const int32_t n_cols = (Layout::pitch + 31) / 32, n_rows = Layout::rows_ahead;
     int32_t n_words = p.panel_cols + p.unit - 1, last_x = p.width + p.range_x;
-    for (int32_t row = threadIdx.x / 32; row < p.window_rows; row += blockDim.x / 32) {
-        int32_t from_y = min(u.y + u.first_y + row, p.height + p.range_y);
-        const uint8_t *from = (const uint8_t *)plane + from_y * p.stride_bytes;
-        uint32_t *to = u.window + row * Layout::pitch;
-#pragma unroll 4
-        for (int32_t word = threadIdx.x % 32; word < n_words; word += 32) {
-            int32_t from_x = min(u.x + u.first_x + word, last_x);
-            to[word] =
-                load_unaligned(from + (int64_t)from_x * (int64_t)sizeof(typename Layout::sample));
+    int32_t n_warps = blockDim.x / 32, lane = threadIdx.x % 32, at[n_cols];
+#pragma unroll
+    for (int32_t i = 0; i < n_cols; i++)
+        at[i] = min(u.x + u.first_x + lane + 32 * i, last_x) *
+                (int32_t)sizeof(typename Layout::sample);
+    for (int32_t first = threadIdx.x / 32; first < p.window_rows; first += n_rows * n_warps) {
+        uint32_t low[n_rows][n_cols], high[n_rows][n_cols];
+#pragma unroll
+        for (int32_t r = 0; r < n_rows; r++) {
+            int32_t from_y = min(u.y + u.first_y + first + r * n_warps, p.height + p.range_y);
+            const uint8_t *from = (const uint8_t *)plane + from_y * p.stride_bytes;
+#pragma unroll
+            for (int32_t i = 0; i < n_cols; i++) {
+                const uint32_t *words = (const uint32_t *)(from + (at[i] & ~3));
+                low[r][i] = words[0];
+                high[r][i] = words[1];
+            }
         }
+#pragma unroll
+        for (int32_t r = 0; r < n_rows; r++)
+#pragma unroll
+            for (int32_t i = 0; i < n_cols; i++)
+                if (first + r * n_warps < p.window_rows && lane + 32 * i < n_words)
+                    u.window[(first + r * n_warps) * Layout::pitch + lane + 32 * i] =
+                        __funnelshift_r(low[r][i], high[r][i], 8 * (at[i] & 3));
     }
 }
 
@@ -243,54 +265,64 @@ search_8(const mvf_partition_params &p, const partition_unit &u, const partition
                                   min(visible_h, 8));
 }
 
-// The square of 64 >> level that 8 x 8 number (col, row) is the corner of: its SADs go to the next
-// larger one, and its best is kept if it is asked for.
+// Keeps the best of the square of 64 >> level that 8 x 8 number (col, row) is the corner of, if it
+// is asked for.
 template <int32_t Strip>
 static __device__ __forceinline__ void
 end_square(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
            partition_shared &shared, int32_t level, int32_t col, int32_t row,
-           uint32_t (&sums)[Strip], uint32_t (&sums_above)[Strip])
+           uint32_t (&sums)[Strip])
 {
     // 1 + 4 + 16 nodes come before those of 8 x 8.
     int32_t first = (1 << 2 * level) / 3, shift = 3 - level;
     partition_square square = {u.x + 8 * col, u.y + 8 * row, 64 >> level,
                                first + (row >> shift << level) + (col >> shift)};
-#pragma unroll
-    for (int32_t c = 0; c < Strip; c++)
-        sums_above[c] = (uint32_t)known_here((int32_t)(sums_above[c] + sums[c]));
     if (p.first_match[level] >= 0 && square.x < p.width && square.y < p.height)
         keep_best(p, u, strip, shared, square, sums);
 }
 
-// All squares of the unit in the order of Z, or with some bits of their numbers turned over, so
-// that warps seldom find the same one's best unknown.
+// A square's SADs to those of the next larger one.
+template <int32_t Strip>
+static __device__ __forceinline__ void add(uint32_t (&sums_above)[Strip],
+                                           const uint32_t (&sums)[Strip])
+{
+#pragma unroll
+    for (int32_t c = 0; c < Strip; c++)
+        sums_above[c] = (uint32_t)known_here((int32_t)(sums_above[c] + sums[c]));
+}
+
+// n 8 x 8 of the unit from number `first` on, and what squares they fill, in the order of Z, or
+// with some bits of their numbers turned over, so that warps seldom find the same one's best
+// unknown. What the last squares of 32 and 64 have is left in the sums.
 template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void
-search_unit(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-            partition_shared &shared)
+search_part(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+            partition_shared &shared, int32_t first, int32_t n, uint32_t (&sums_32)[Strip],
+            uint32_t (&sums_64)[Strip])
 {
-    uint32_t sums_16[Strip] = {}, sums_32[Strip] = {}, sums_64[Strip] = {}, none[Strip] = {};
-    int32_t n = p.unit * p.unit / 64, warp = threadIdx.x / 32;
-    int32_t turn = ((warp & 3) << 4 | (warp & 4)) & (n - 1);
+    uint32_t sums_16[Strip] = {};
+    int32_t warp = threadIdx.x / 32;
+    int32_t turn = first ^ (((warp & 3) << 4 | (warp & 4)) & (n - 1));
 #pragma unroll 1
     for (int32_t i = 0; i < n; i++) {
         int32_t z = i ^ turn, col = even_bits(z), row = even_bits(z >> 1);
         uint32_t sums[Strip] = {};
         if (u.y + 8 * row < p.height) {
             search_8<Layout>(p, u, strip, col, row, sums);
-            end_square(p, u, strip, shared, 3, col, row, sums, sums_16);
+            add(sums_16, sums);
+            end_square(p, u, strip, shared, 3, col, row, sums);
         }
         if ((i & 3) != 3)
             continue;
-        end_square(p, u, strip, shared, 2, col & ~1, row & ~1, sums_16, sums_32);
+        add(sums_32, sums_16);
+        end_square(p, u, strip, shared, 2, col & ~1, row & ~1, sums_16);
         clear(sums_16);
         if ((i & 15) != 15)
             continue;
-        end_square(p, u, strip, shared, 1, col & ~3, row & ~3, sums_32, sums_64);
+        add(sums_64, sums_32);
+        end_square(p, u, strip, shared, 1, col & ~3, row & ~3, sums_32);
         clear(sums_32);
     }
-    if (p.unit == 64)
-        end_square(p, u, strip, shared, 0, 0, 0, sums_64, none);
 }
 
 // Strips lie side by side in rows of them; the last row's reach up into the one before.
@@ -303,26 +335,99 @@ static __device__ partition_strip strip_at(const mvf_partition_params &p, const 
     return {u.first_x + col, u.first_y + row, exists, u.window + row * Layout::pitch + col};
 }
 
+// Strips that fill no warp, as short ones: each warp takes some 16 x 16 of the unit.
+template <typename Layout>
+static __device__ __forceinline__ void search_short(const mvf_partition_params &p,
+                                                    const partition_unit &u,
+                                                    const partition_strip &strip,
+                                                    partition_shared &shared)
+{
+    for (int32_t i = threadIdx.x / 32; i < p.unit * p.unit / 256; i += blockDim.x / 32) {
+        uint32_t sums_32[SHORT_STRIP] = {}, none[SHORT_STRIP] = {};
+        search_part<Layout>(p, u, strip, shared, 4 * i, 4, sums_32, none);
+#pragma unroll
+        for (int32_t c = 0; c < SHORT_STRIP; c++)
+            atomicAdd(&shared.short_sums[i / 4][c][threadIdx.x % 32], sums_32[c]);
+    }
+}
+
+// The squares of 32 and 64 of what search_short() took, all warps of which are done.
+static __device__ __forceinline__ void end_short(const mvf_partition_params &p,
+                                                 const partition_unit &u,
+                                                 const partition_strip &strip,
+                                                 partition_shared &shared)
+{
+    int32_t n = p.unit * p.unit / 1024, lane = threadIdx.x % 32;
+    for (int32_t i = threadIdx.x / 32; i < n + n / 4; i += blockDim.x / 32) {
+        uint32_t sums[SHORT_STRIP];
+#pragma unroll
+        for (int32_t c = 0; c < SHORT_STRIP; c++)
+            sums[c] = i < n ? shared.short_sums[i][c][lane]
+                            : shared.short_sums[0][c][lane] + shared.short_sums[1][c][lane] +
+                                  shared.short_sums[2][c][lane] + shared.short_sums[3][c][lane];
+        end_square(p, u, strip, shared, i < n, i < n ? 4 * (i & 1) : 0, i < n ? i / 2 * 4 : 0,
+                   sums);
+    }
+}
+
+// A warp's strips over one part of the unit. The first part's warp adds what the others have, who
+// all come here just once.
+template <typename Layout>
+static __device__ __forceinline__ void search_full(const mvf_partition_params &p,
+                                                   const partition_unit &u,
+                                                   const partition_strip &strip,
+                                                   partition_shared &shared, int32_t group,
+                                                   int32_t part)
+{
+    const int32_t length = Layout::strip;
+    uint32_t sums_32[length] = {}, sums_64[length] = {};
+    int32_t n = p.unit * p.unit / 64 / p.n_parts, lane = threadIdx.x % 32;
+    search_part<Layout>(p, u, strip, shared, part * n, n, sums_32, sums_64);
+    if (p.n_parts > 1) {
+        uint32_t *more = u.sums + group * (p.n_parts - 1) * length * 32 + lane;
+#pragma unroll
+        for (int32_t c = 0; c < length; c++)
+            if (part)
+                more[((part - 1) * length + c) * 32] = sums_64[c];
+        __syncthreads();
+        if (part)
+            return;
+        for (int32_t i = 1; i < p.n_parts; i++, more += length * 32)
+#pragma unroll
+            for (int32_t c = 0; c < length; c++)
+                sums_64[c] += more[c * 32];
+    }
+    if (p.unit == 64)
+        end_square(p, u, strip, shared, 0, 0, 0, sums_64);
+}
+
 template <typename Layout>
 static __device__ void search_panel(const mvf_partition_params &p, const partition_unit &u,
                                     partition_shared &shared)
 {
     const int32_t length = Layout::strip, short_strips = Layout::short_strips;
     int32_t n_strips = (p.panel_rows + length - 1) / length * p.panel_cols;
-    int32_t lane = threadIdx.x % 32;
-    for (int32_t first = threadIdx.x / 32 * 32; first < n_strips; first += blockDim.x) {
-        int32_t left = n_strips - first;
-        if (left * short_strips <= 32) {
-            int32_t index = min(lane / short_strips, left - 1);
-            int32_t down = min(lane % short_strips * SHORT_STRIP, length - SHORT_STRIP);
-            partition_strip strip =
-                strip_at<Layout>(p, u, first + index, down, lane < left * short_strips);
-            search_unit<Layout, SHORT_STRIP>(p, u, strip, shared);
-        } else {
-            partition_strip strip =
-                strip_at<Layout>(p, u, first + min(lane, left - 1), 0, lane < left);
-            search_unit<Layout, length>(p, u, strip, shared);
-        }
+    int32_t lane = threadIdx.x % 32, left = n_strips % 32;
+    bool is_short = left && left * short_strips <= 32;
+    if (is_short) {
+        int32_t index = n_strips - left + min(lane / short_strips, left - 1);
+        int32_t down = min(lane % short_strips * SHORT_STRIP, length - SHORT_STRIP);
+        search_short<Layout>(p, u,
+                             strip_at<Layout>(p, u, index, down, lane < left * short_strips),
+                             shared);
+    }
+    int32_t n = (is_short ? n_strips / 32 : (n_strips + 31) / 32) * p.n_parts;
+    for (int32_t i = threadIdx.x / 32; i < n; i += blockDim.x / 32) {
+        int32_t group = i / p.n_parts, first = 32 * group;
+        partition_strip strip = strip_at<Layout>(p, u, min(first + lane, n_strips - 1), 0,
+                                                 first + lane < n_strips);
+        search_full<Layout>(p, u, strip, shared, group, i % p.n_parts);
+    }
+    if (is_short) {
+        __syncthreads();
+        int32_t index = n_strips - left + min(lane / short_strips, left - 1);
+        int32_t down = min(lane % short_strips * SHORT_STRIP, length - SHORT_STRIP);
+        end_short(p, u, strip_at<Layout>(p, u, index, down, lane < left * short_strips), shared);
     }
 }
 
@@ -379,6 +484,7 @@ template <typename Layout> static __device__ void search(const mvf_partition_par
     u.window = u.current + p.unit * Layout::current_pitch;
     u.bits_x = u.window + p.window_rows * Layout::pitch;
     u.bits_y = u.bits_x + 2 * p.range_x + 1;
+    u.sums = u.bits_y + 2 * p.range_y + 1 + strip;
     mvf_guide_vector predictor = predictor_of(pair, blockIdx.x);
     fill_bits(p.rate, u.bits_x, p.range_x, 0, predictor.x);
     fill_bits(p.rate, u.bits_y, p.range_y, strip, predictor.y);
@@ -394,6 +500,8 @@ template <typename Layout> static __device__ void search(const mvf_partition_par
             u.first_y = min(y, 2 * p.range_y + 1 - p.panel_rows) - p.range_y;
             __syncthreads();
             load_window<Layout>(p, u, pair.reference);
+            for (int32_t i = threadIdx.x; i < 4 * SHORT_STRIP * 32; i += blockDim.x)
+                (&shared.short_sums[0][0][0])[i] = 0;
             __syncthreads();
             search_panel<Layout>(p, u, shared);
         }

@@ -17,19 +17,30 @@
 
 /* Strips of a panel of candidates, full warps of them, and what is left for one more. */
 typedef struct panel {
-    int32_t n_cols, n_rows, n_full, n_left, is_short;
+    int32_t n_cols, n_rows, n_full, n_left, is_short, n_parts;
     int32_t window_rows, n_words;
     /* Instructions of all warps for a unit, roughly; INT64_MAX: it does not fit. */
     int64_t cost;
 } panel;
 
-/* As few warps as need no more rounds through a panel's strips than all would. Short strips take a
- * warp that is there, or one of their own. */
+/* Warps' worth of strips, short ones aside, which all warps share. */
+static int32_t n_groups(const panel *p)
+{
+    return p->n_full + (p->n_left > 0 && !p->is_short);
+}
+
+/* As few warps as need no more rounds through a panel's strips than all would. */
 static int32_t n_threads(const panel *p)
 {
-    int32_t most = MVF_PARTITION_THREADS / 32, n = p->n_full + (p->n_left > 0 && !p->is_short);
-    n = n ? mvf_divide_up_i32(n, mvf_divide_up_i32(n, most)) : 0;
-    return 32 * mvf_min_i32(n + (p->n_left > 0 && p->is_short), most);
+    int32_t most = MVF_PARTITION_THREADS / 32, n = n_groups(p) * p->n_parts;
+    return 32 * (n ? mvf_divide_up_i32(n, mvf_divide_up_i32(n, most)) : most);
+}
+
+/* How many share a unit of 64 x 64, so that few strips make enough warps of few thread blocks. */
+static int32_t parts_of(const panel *p, int32_t unit)
+{
+    int32_t n = n_groups(p);
+    return unit < UNIT || n == 0 || n > 4 ? 1 : n == 1 ? 4 : 2;
 }
 
 static int32_t unit_of(const mvf_search_config *config)
@@ -49,8 +60,10 @@ static panel lay_out(const mvf_launch_shape *shape, const mvf_search_config *con
                .n_left = n % 32,
                .window_rows = mvf_max_i32(n_rows, strip) + unit - 1};
     p.is_short = p.n_left * mvf_divide_up_i32(strip, SHORT_STRIP) <= 32;
+    p.n_parts = parts_of(&p, unit);
     p.n_words =
         unit * UNIT * config->sample_bytes / 4 + p.window_rows * pitch + cols + rows + strip;
+    p.n_words += n_groups(&p) * (p.n_parts - 1) * strip * 32;
     if (p.n_words > most_words || n_cols + unit - 1 > pitch)
         return (panel){.cost = INT64_MAX};
     int64_t sads = 6 * config->sample_bytes * unit * unit / 16, last = p.n_left > 0;
@@ -81,9 +94,9 @@ static panel best_panel(const mvf_launch_shape *shape, const mvf_search_config *
 static panel choose_panel(const mvf_launch_shape *shape, const mvf_search_config *config,
                           const mvf_cuda *cuda)
 {
-    panel best = best_panel(shape, config, (cuda->shared_bytes / 2 - 2048) / 4);
+    panel best = best_panel(shape, config, (cuda->shared_bytes / 2 - 3584) / 4);
     return best.cost < INT64_MAX ? best
-                                 : best_panel(shape, config, (cuda->shared_bytes - 1024) / 4);
+                                 : best_panel(shape, config, (cuda->shared_bytes - 2560) / 4);
 }
 
 /* Squares from one pass, or those of one size side by side if they have a rate. */
@@ -122,7 +135,8 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                                      .inside = config->edges == MVF_EDGES_INSIDE,
                                      .panel_cols = best.n_cols,
                                      .panel_rows = best.n_rows,
-                                     .window_rows = best.window_rows};
+                                     .window_rows = best.window_rows,
+                                     .n_parts = best.n_parts};
     for (int32_t i = 0; i < 4; i++)
         params->first_match[i] = -1;
     for (int32_t i = 0; i < config->n_levels; i++)
