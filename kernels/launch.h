@@ -173,13 +173,16 @@
 #define MVF_PARTITION_PITCH_8 145
 #define MVF_PARTITION_STRIP_16 11
 #define MVF_PARTITION_PITCH_16 131
-/* Fits: the same up to ranges whose window over 64x64 such rows take in: four blocks of three warps
+/* Fits: the same up to ranges whose window over 64x64 such rows take in: four blocks of four warps
  * to a multiprocessor of sm_90, not three. */
 #define MVF_PARTITION_PITCH_8_NEAR 113
 #define MVF_PARTITION_NEAR 24
-/* Fits: strips of one warp that are left after full warps: 4 of 17 candidates at +-32, or 24 of so
- * many. */
+/* Fits: strips that are left after full warps, so short that one warp takes them: 4 of 17
+ * candidates at +-32 as 24 of so many. */
 #define MVF_PARTITION_SHORT_STRIP 3
+/* H200, rows of a window that a warp has on their way: one word before, so many rows after, with
+ * the short strips shared by all warps: noise, +-32 255, 227. */
+#define MVF_PARTITION_ROWS_AHEAD 4
 
 /* refine.cu, refine_satd.cu */
 

@@ -123,23 +123,27 @@ typedef struct mvf_partition_params {
     /* Its table lies on the device. */
     mvf_rate rate;
     int32_t width, height;
-    /* What one thread block searches, 64 x 64, or with a rate the largest square, and how many
-     * there are across. */
-    int32_t unit, cols;
+    /* Units of 64 x 64 across, of which a thread block searches one. */
+    int32_t cols;
     int32_t range_x, range_y;
     int32_t inside;
     int32_t panel_cols, panel_rows, window_rows;
     /* Warps that share the unit for each 32 strips: 1, or as many thread blocks as all need. */
     int32_t n_parts;
+    /* Shared memory for the SADs of the parts but the first. */
+    int32_t sums_words;
+    /* With a rate: of the squares that have a predictor of their own, the binary logarithm of how
+     * many of 8 x 8 are in one, and the words of its tables. */
+    int32_t guide_shift, guide_words;
     /* Of the squares of 64, 32, 16 and 8: the first match (-1: not asked for), and how many there
      * are across the frame. */
     int32_t first_match[4], level_cols[4];
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_partition_params;
 
-static_assert(offsetof(mvf_partition_params, first_match) == 68, "same layout in C and CUDA");
-static_assert(offsetof(mvf_partition_params, pairs) == 104, "same layout in C and CUDA");
-static_assert(sizeof(mvf_partition_params) == 104 + 48 * MVF_CUDA_BATCH,
+static_assert(offsetof(mvf_partition_params, first_match) == 76, "same layout in C and CUDA");
+static_assert(offsetof(mvf_partition_params, pairs) == 112, "same layout in C and CUDA");
+static_assert(sizeof(mvf_partition_params) == 112 + 48 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
 
 /*

@@ -1,12 +1,13 @@
 // Exact full search over square partitions, 8 x 8 to 64 x 64, from one pass: one thread block for
-// each unit, which is 64 x 64, or the largest square where each has a predictor of its own.
+// each unit of 64 x 64.
 //
 // The reference under the unit lies in shared memory once, as the word from each sample on, so that
 // no load needs a shift. A lane takes a strip of candidates below one another, and a warp takes its
-// 32 strips over all 8 x 8 of the unit, larger squares closed one by one: a row of reference words,
-// loaded once, serves all candidates of the strip, and the sums of 16, 32 and 64 add up in the
-// lane's registers. So warps meet at no barrier between the window's arrival and the end. What is
-// left of the strips after full warps goes to one more, in short strips.
+// 32 strips over all 8 x 8 of the unit, or of a half or quarter of it where strips are few, larger
+// squares closed one by one: a row of reference words, loaded once, serves all candidates of the
+// strip, and the sums of 16, 32 and 64 add up in the lane's registers. What is left of the strips
+// after full warps is cut into shorter ones, each lane one of them, and every warp takes these over
+// some 16 x 16. So warps meet but when a window is there and when it has been searched.
 //
 // SPDX-License-Identifier: BSD-2-Clause
 #include "guides.h"
@@ -18,7 +19,9 @@
 
 // Above every J.
 #define NO_J 0xffffffffu
-// Nodes of 64 x 64: 1 + 4 + 16 + 64.
+#define UNIT 64
+// Squares of 8 in a unit, and nodes: 1 + 4 + 16 + 64.
+#define N_SMALLEST 64
 #define N_NODES 85
 #define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
 
@@ -27,10 +30,9 @@ template <typename Sample, int32_t Strip, int32_t Pitch> struct layout {
     typedef Sample sample;
     static const int32_t per_word = 4 / (int32_t)sizeof(Sample);
     // Of a row of an 8 x 8, and between rows of the unit, in words.
-    static const int32_t row_words = 8 / per_word, current_pitch = 64 / per_word;
+    static const int32_t row_words = 8 / per_word, current_pitch = UNIT / per_word;
     static const int32_t pitch = Pitch, strip = Strip;
     static const int32_t short_strips = (Strip + SHORT_STRIP - 1) / SHORT_STRIP;
-    static const int32_t rows_ahead = 4;
     // Whether the device has no difference of its samples, but the larger of two.
 #if __CUDA_ARCH__ >= 900
     static const bool by_larger = sizeof(Sample) == 2;
@@ -40,8 +42,10 @@ template <typename Sample, int32_t Strip, int32_t Pitch> struct layout {
 };
 
 struct partition_shared {
-    // J above, rank below.
+    // J above, rank below; the squares of each size in the order of Z.
     unsigned long long best[N_NODES];
+    // Where an 8 x 8 lies in the unit, and what it is compared with, in words.
+    int2 place[N_SMALLEST];
     // SADs of the short strips in each square of 32.
     uint32_t short_sums[4][SHORT_STRIP][32];
 };
@@ -51,10 +55,10 @@ struct partition_unit {
     int32_t x, y;
     // The first candidate at hand.
     int32_t first_x, first_y;
-    // Whether some candidates at hand do not count, or have a rate.
-    bool is_special;
-    // Shared memory, in words.
-    uint32_t *current, *window, *bits_x, *bits_y;
+    // Whether all of it is visible; whether some candidates at hand may not count.
+    int32_t is_whole, may_leave;
+    // Shared memory, in words. Of each predictor's block the bits of a column, and then of a row.
+    uint32_t *current, *window, *bits;
     // SADs of the unit's parts but the first, of each lane's strip.
     uint32_t *sums;
 };
@@ -62,14 +66,30 @@ struct partition_unit {
 // A lane's strip: its first candidate, and the reference under the unit's corner there.
 struct partition_strip {
     int32_t dx, dy;
-    bool exists;
     const uint32_t *reference;
 };
 
-// A square, and its place among the nodes: 64, then those of 32, 16 and 8 in raster order.
-struct partition_square {
-    int32_t x, y, size, node;
+// A square's first sample.
+struct partition_corner {
+    int32_t x, y;
 };
+
+// The bits 0, 2 and 4 of a number, together.
+static __device__ int32_t even_bits(int32_t z)
+{
+    return (z & 1) | (z >> 1 & 2) | (z >> 2 & 4);
+}
+
+// Of 8 x 8 number z.
+static __device__ partition_corner corner_of(const partition_unit &u, int32_t z)
+{
+    return {u.x + 8 * even_bits(z), u.y + 8 * even_bits(z >> 1)};
+}
+
+static __device__ bool has_visible(const mvf_partition_params &p, const partition_corner &corner)
+{
+    return corner.x < p.width && corner.y < p.height;
+}
 
 // The word from each sample on. What would lie beyond the border does not matter. A warp a row, and
 // so many rows of words on their way at a time.
@@ -77,13 +97,13 @@ template <typename Layout>
 static __device__ void load_window(const mvf_partition_params &p, const partition_unit &u,
                                    uint64_t plane)
 {
-    const int32_t n_cols = (Layout::pitch + 31) / 32, n_rows = Layout::rows_ahead;
-    int32_t n_words = p.panel_cols + p.unit - 1, last_x = p.width + p.range_x;
+    const int32_t n_cols = (Layout::pitch + 31) / 32, n_rows = MVF_PARTITION_ROWS_AHEAD;
+    int32_t n_words = p.panel_cols + UNIT - 1, last_x = p.width + p.range_x;
     int32_t n_warps = blockDim.x / 32, lane = threadIdx.x % 32, at[n_cols];
 #pragma unroll
     for (int32_t i = 0; i < n_cols; i++)
-        at[i] = min(u.x + u.first_x + lane + 32 * i, last_x) *
-                (int32_t)sizeof(typename Layout::sample);
+        at[i] =
+            min(u.x + u.first_x + lane + 32 * i, last_x) * (int32_t)sizeof(typename Layout::sample);
     for (int32_t first = threadIdx.x / 32; first < p.window_rows; first += n_rows * n_warps) {
         uint32_t low[n_rows][n_cols], high[n_rows][n_cols];
 #pragma unroll
@@ -104,6 +124,27 @@ static __device__ void load_window(const mvf_partition_params &p, const partitio
                 if (first + r * n_warps < p.window_rows && lane + 32 * i < n_words)
                     u.window[(first + r * n_warps) * Layout::pitch + lane + 32 * i] =
                         __funnelshift_r(low[r][i], high[r][i], 8 * (at[i] & 3));
+    }
+}
+
+// Four words a thread at a time; what is not visible is zero.
+template <typename Layout>
+static __device__ void load_current(const mvf_partition_params &p, const partition_unit &u,
+                                    uint64_t plane)
+{
+    const int32_t row_quads = Layout::current_pitch / 4;
+    int32_t visible_bytes = (p.width - u.x) * (int32_t)sizeof(typename Layout::sample);
+    for (int32_t i = threadIdx.x; i < UNIT * row_quads; i += blockDim.x) {
+        int32_t row = i / row_quads, quad = i % row_quads;
+        uint4 words = {};
+        if (u.y + row < p.height)
+            words = *(const uint4 *)((const uint8_t *)plane + (u.y + row) * p.stride_bytes +
+                                     u.x * (int32_t)sizeof(typename Layout::sample) + 16 * quad);
+        words.x &= visible_mask(4 * quad, visible_bytes);
+        words.y &= visible_mask(4 * quad + 1, visible_bytes);
+        words.z &= visible_mask(4 * quad + 2, visible_bytes);
+        words.w &= visible_mask(4 * quad + 3, visible_bytes);
+        ((uint4 *)u.current)[i] = words;
     }
 }
 
@@ -174,27 +215,39 @@ take_visible_sads(uint32_t (&sums)[Strip], const uint32_t *current, const uint32
         }
 }
 
-// Each J of a strip, of its SADs: NO_J where the candidate does not count for the square.
+// Each J of a strip, of its SADs in the square that 8 x 8 number z lies in.
 template <int32_t Strip>
 static __device__ __forceinline__ void
 rate_strip(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-           const partition_square &square, uint32_t (&sums)[Strip])
+           int32_t z, uint32_t (&sums)[Strip])
 {
-    mvf_window w =
-        mvf_rule_window(square.x, square.y, mvf_rule_visible(square.x, square.size, p.width),
-                        mvf_rule_visible(square.y, square.size, p.height), p.width, p.height,
-                        p.range_x, p.range_y, p.inside);
+    int32_t dx = known_here(strip.dx), dy = known_here(strip.dy);
+    const uint32_t *bits = u.bits + (z >> p.guide_shift) * p.guide_words + p.range_x;
+    uint32_t bits_x = bits[dx];
+    bits += p.range_x + 1 + p.range_y + dy;
+#pragma unroll
+    for (int32_t c = 0; c < Strip; c++)
+        sums[c] += (uint32_t)((uint64_t)p.rate.lambda_q4 * (bits_x + bits[c]) >> 4);
+}
+
+// NO_J for the candidates of a strip that do not count for a square of 64 >> level.
+template <int32_t Level, int32_t Strip>
+static __device__ __forceinline__ void
+leave_out(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+          int32_t z, uint32_t (&sums)[Strip])
+{
+    const int32_t size = UNIT >> Level;
+    partition_corner corner = corner_of(u, z);
+    mvf_window w = mvf_rule_window(corner.x, corner.y, mvf_rule_visible(corner.x, size, p.width),
+                                   mvf_rule_visible(corner.y, size, p.height), p.width, p.height,
+                                   p.range_x, p.range_y, p.inside);
     int32_t dx = known_here(strip.dx), dy = known_here(strip.dy);
     bool column = dx >= w.x_min && dx <= w.x_max;
     int32_t first = w.y_min - dy, last = column ? w.y_max - dy : -1;
-    uint32_t bits_x = u.bits_x[dx + p.range_x];
-    const uint32_t *bits_y = u.bits_y + dy + p.range_y;
 #pragma unroll
-    for (int32_t c = 0; c < Strip; c++) {
-        sums[c] += (uint32_t)((uint64_t)p.rate.lambda_q4 * (bits_x + bits_y[c]) >> 4);
+    for (int32_t c = 0; c < Strip; c++)
         if (c < first || c > last)
             sums[c] = NO_J;
-    }
 }
 
 // Which of the candidates of a column, the first of which is at dy, comes first by rank.
@@ -205,34 +258,42 @@ static __device__ int32_t nearest_place(uint32_t places, int32_t dy)
     return !below || (above && -(dy + up) <= dy + down) ? up : down;
 }
 
-// The warp's best candidate of a square to the square's best, if it may be as good. Overwrites the
-// SADs.
+// The least of a lane's SADs.
 template <int32_t Strip>
-static __device__ __forceinline__ void
-keep_best(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-          partition_shared &shared, const partition_square &square, uint32_t (&sums)[Strip])
+static __device__ __forceinline__ uint32_t least_of(const uint32_t (&sums)[Strip])
 {
     uint32_t least = NO_J;
-    if (u.is_special)
-        rate_strip(p, u, strip, square, sums);
 #pragma unroll
     for (int32_t c = 0; c < Strip; c++)
         least = min(least, sums[c]);
-    if (!strip.exists)
-        least = NO_J;
-    const volatile unsigned long long *best = &shared.best[square.node];
-    if (!__any_sync(ALL_LANES, least <= (uint32_t)(*best >> 32)))
+    return least;
+}
+
+// The warp's best candidate of a square of 64 >> level, of which 8 x 8 number z is one, to the
+// square's best, if it may be as good. Overwrites the SADs.
+template <int32_t Level, int32_t Strip>
+static __device__ __forceinline__ void
+keep_best(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+          partition_shared &shared, int32_t z, uint32_t (&sums)[Strip])
+{
+    if (p.rate.lambda_q4)
+        rate_strip(p, u, strip, z, sums);
+    if (u.may_leave)
+        leave_out<Level>(p, u, strip, z, sums);
+    uint32_t least = least_of(sums);
+    // 1 + 4 + 16 nodes come before those of 8 x 8.
+    unsigned long long *best = &shared.best[(1 << 2 * Level) / 3 + (z >> 2 * (3 - Level))];
+    if (!__any_sync(ALL_LANES, least <= ((const volatile uint32_t *)best)[1]))
         return;
-    uint32_t places = 0;
+    uint32_t worse = 0;
 #pragma unroll
     for (int32_t c = 0; c < Strip; c++)
-        if (sums[c] == least)
-            places |= 1u << c;
+        worse += __viaddmin_u32(sums[c], 0 - least, 1) * (1u << c);
     int32_t dx = known_here(strip.dx), dy = known_here(strip.dy);
-    uint32_t key = strip.exists ? rank_key(dx, dy + nearest_place(places, dy)) : NO_KEY;
-    unsigned long long mine = warp_smallest(least, key);
+    uint32_t places = ~worse & ((1u << Strip) - 1);
+    unsigned long long mine = warp_smallest(least, rank_key(dx, dy + nearest_place(places, dy)));
     if (threadIdx.x % 32 == 0)
-        atomicMin(&shared.best[square.node], mine);
+        atomicMin(best, mine);
 }
 
 template <int32_t Strip> static __device__ __forceinline__ void clear(uint32_t (&sums)[Strip])
@@ -240,45 +301,6 @@ template <int32_t Strip> static __device__ __forceinline__ void clear(uint32_t (
 #pragma unroll
     for (int32_t c = 0; c < Strip; c++)
         sums[c] = 0;
-}
-
-// The bits 0, 2 and 4 of a number, together.
-static __device__ int32_t even_bits(int32_t z)
-{
-    return (z & 1) | (z >> 1 & 2) | (z >> 2 & 4);
-}
-
-// The SADs of an 8 x 8 of the unit, as far as it is visible.
-template <typename Layout, int32_t Strip>
-static __device__ __forceinline__ void
-search_8(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-         int32_t col, int32_t row, uint32_t (&sums)[Strip])
-{
-    const uint32_t *current = u.current + 8 * row * Layout::current_pitch + col * Layout::row_words;
-    const uint32_t *reference = strip.reference + 8 * (row * Layout::pitch + col);
-    int32_t visible_w = p.width - u.x - 8 * col, visible_h = p.height - u.y - 8 * row;
-    if (visible_w >= 8 && visible_h >= 8)
-        take_sads<Layout>(sums, current, reference);
-    else if (visible_w > 0)
-        take_visible_sads<Layout>(sums, current, reference,
-                                  min(visible_w, 8) * (int32_t)sizeof(typename Layout::sample),
-                                  min(visible_h, 8));
-}
-
-// Keeps the best of the square of 64 >> level that 8 x 8 number (col, row) is the corner of, if it
-// is asked for.
-template <int32_t Strip>
-static __device__ __forceinline__ void
-end_square(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-           partition_shared &shared, int32_t level, int32_t col, int32_t row,
-           uint32_t (&sums)[Strip])
-{
-    // 1 + 4 + 16 nodes come before those of 8 x 8.
-    int32_t first = (1 << 2 * level) / 3, shift = 3 - level;
-    partition_square square = {u.x + 8 * col, u.y + 8 * row, 64 >> level,
-                               first + (row >> shift << level) + (col >> shift)};
-    if (p.first_match[level] >= 0 && square.x < p.width && square.y < p.height)
-        keep_best(p, u, strip, shared, square, sums);
 }
 
 // A square's SADs to those of the next larger one.
@@ -289,6 +311,48 @@ static __device__ __forceinline__ void add(uint32_t (&sums_above)[Strip],
 #pragma unroll
     for (int32_t c = 0; c < Strip; c++)
         sums_above[c] = (uint32_t)known_here((int32_t)(sums_above[c] + sums[c]));
+}
+
+// Visible samples of 8 x 8 number z.
+static __device__ int2 visible_of(const mvf_partition_params &p, const partition_unit &u, int32_t z)
+{
+    partition_corner corner = corner_of(u, z);
+    return make_int2(max(min(p.width - corner.x, 8), 0), max(min(p.height - corner.y, 8), 0));
+}
+
+// The SADs of an 8 x 8 of the unit, as far as it is visible, added to those of the 16 x 16, and its
+// best kept if it is asked for.
+template <typename Layout, int32_t Strip>
+static __device__ __forceinline__ void
+search_8(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+         partition_shared &shared, int32_t z, uint32_t (&sums_16)[Strip])
+{
+    int2 place = shared.place[z], visible = make_int2(8, 8);
+    const uint32_t *current = u.current + place.x, *reference = strip.reference + place.y;
+    uint32_t sums[Strip] = {};
+    if (!u.is_whole)
+        visible = visible_of(p, u, z);
+    if (visible.x * visible.y == 64)
+        take_sads<Layout>(sums, current, reference);
+    else if (visible.x * visible.y)
+        take_visible_sads<Layout>(sums, current, reference,
+                                  visible.x * (int32_t)sizeof(typename Layout::sample), visible.y);
+    else
+        return;
+    add(sums_16, sums);
+    if (p.first_match[3] >= 0)
+        keep_best<3>(p, u, strip, shared, z, sums);
+}
+
+// The same of a larger square, whose SADs are there.
+template <int32_t Level, int32_t Strip>
+static __device__ __forceinline__ void
+end_square(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+           partition_shared &shared, int32_t z, uint32_t (&sums)[Strip])
+{
+    z &= -1 << 2 * (3 - Level);
+    if (p.first_match[Level] >= 0 && (u.is_whole || has_visible(p, corner_of(u, z))))
+        keep_best<Level>(p, u, strip, shared, z, sums);
 }
 
 // n 8 x 8 of the unit from number `first` on, and what squares they fill, in the order of Z, or
@@ -305,22 +369,17 @@ search_part(const mvf_partition_params &p, const partition_unit &u, const partit
     int32_t turn = first ^ (((warp & 3) << 4 | (warp & 4)) & (n - 1));
 #pragma unroll 1
     for (int32_t i = 0; i < n; i++) {
-        int32_t z = i ^ turn, col = even_bits(z), row = even_bits(z >> 1);
-        uint32_t sums[Strip] = {};
-        if (u.y + 8 * row < p.height) {
-            search_8<Layout>(p, u, strip, col, row, sums);
-            add(sums_16, sums);
-            end_square(p, u, strip, shared, 3, col, row, sums);
-        }
+        int32_t z = i ^ turn;
+        search_8<Layout>(p, u, strip, shared, z, sums_16);
         if ((i & 3) != 3)
             continue;
         add(sums_32, sums_16);
-        end_square(p, u, strip, shared, 2, col & ~1, row & ~1, sums_16);
+        end_square<2>(p, u, strip, shared, z, sums_16);
         clear(sums_16);
         if ((i & 15) != 15)
             continue;
         add(sums_64, sums_32);
-        end_square(p, u, strip, shared, 1, col & ~3, row & ~3, sums_32);
+        end_square<1>(p, u, strip, shared, z, sums_32);
         clear(sums_32);
     }
 }
@@ -328,21 +387,20 @@ search_part(const mvf_partition_params &p, const partition_unit &u, const partit
 // Strips lie side by side in rows of them; the last row's reach up into the one before.
 template <typename Layout>
 static __device__ partition_strip strip_at(const mvf_partition_params &p, const partition_unit &u,
-                                           int32_t index, int32_t down, bool exists)
+                                           int32_t index, int32_t down)
 {
     int32_t col = index % p.panel_cols, first = index / p.panel_cols * Layout::strip;
     int32_t row = max(min(first, p.panel_rows - Layout::strip), 0) + down;
-    return {u.first_x + col, u.first_y + row, exists, u.window + row * Layout::pitch + col};
+    return {u.first_x + col, u.first_y + row, u.window + row * Layout::pitch + col};
 }
 
 // Strips that fill no warp, as short ones: each warp takes some 16 x 16 of the unit.
 template <typename Layout>
-static __device__ __forceinline__ void search_short(const mvf_partition_params &p,
-                                                    const partition_unit &u,
-                                                    const partition_strip &strip,
-                                                    partition_shared &shared)
+static __device__ __forceinline__ void
+search_short(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+             partition_shared &shared)
 {
-    for (int32_t i = threadIdx.x / 32; i < p.unit * p.unit / 256; i += blockDim.x / 32) {
+    for (int32_t i = threadIdx.x / 32; i < N_SMALLEST / 4; i += blockDim.x / 32) {
         uint32_t sums_32[SHORT_STRIP] = {}, none[SHORT_STRIP] = {};
         search_part<Layout>(p, u, strip, shared, 4 * i, 4, sums_32, none);
 #pragma unroll
@@ -357,31 +415,31 @@ static __device__ __forceinline__ void end_short(const mvf_partition_params &p,
                                                  const partition_strip &strip,
                                                  partition_shared &shared)
 {
-    int32_t n = p.unit * p.unit / 1024, lane = threadIdx.x % 32;
-    for (int32_t i = threadIdx.x / 32; i < n + n / 4; i += blockDim.x / 32) {
+    int32_t lane = threadIdx.x % 32;
+    for (int32_t i = threadIdx.x / 32; i < 5; i += blockDim.x / 32) {
         uint32_t sums[SHORT_STRIP];
 #pragma unroll
         for (int32_t c = 0; c < SHORT_STRIP; c++)
-            sums[c] = i < n ? shared.short_sums[i][c][lane]
+            sums[c] = i < 4 ? shared.short_sums[i][c][lane]
                             : shared.short_sums[0][c][lane] + shared.short_sums[1][c][lane] +
                                   shared.short_sums[2][c][lane] + shared.short_sums[3][c][lane];
-        end_square(p, u, strip, shared, i < n, i < n ? 4 * (i & 1) : 0, i < n ? i / 2 * 4 : 0,
-                   sums);
+        if (i < 4)
+            end_square<1>(p, u, strip, shared, 16 * i, sums);
+        else
+            end_square<0>(p, u, strip, shared, 0, sums);
     }
 }
 
 // A warp's strips over one part of the unit. The first part's warp adds what the others have, who
 // all come here just once.
 template <typename Layout>
-static __device__ __forceinline__ void search_full(const mvf_partition_params &p,
-                                                   const partition_unit &u,
-                                                   const partition_strip &strip,
-                                                   partition_shared &shared, int32_t group,
-                                                   int32_t part)
+static __device__ __forceinline__ void
+search_full(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+            partition_shared &shared, int32_t group, int32_t part)
 {
     const int32_t length = Layout::strip;
     uint32_t sums_32[length] = {}, sums_64[length] = {};
-    int32_t n = p.unit * p.unit / 64 / p.n_parts, lane = threadIdx.x % 32;
+    int32_t n = N_SMALLEST / p.n_parts, lane = threadIdx.x % 32;
     search_part<Layout>(p, u, strip, shared, part * n, n, sums_32, sums_64);
     if (p.n_parts > 1) {
         uint32_t *more = u.sums + group * (p.n_parts - 1) * length * 32 + lane;
@@ -397,67 +455,91 @@ static __device__ __forceinline__ void search_full(const mvf_partition_params &p
             for (int32_t c = 0; c < length; c++)
                 sums_64[c] += more[c * 32];
     }
-    if (p.unit == 64)
-        end_square(p, u, strip, shared, 0, 0, 0, sums_64);
+    end_square<0>(p, u, strip, shared, 0, sums_64);
+}
+
+// The strip of this lane among those left over. Lanes that have none take another one's again.
+template <typename Layout>
+static __device__ partition_strip short_strip(const mvf_partition_params &p,
+                                              const partition_unit &u, int32_t n_strips,
+                                              int32_t left)
+{
+    const int32_t n = Layout::short_strips;
+    int32_t lane = threadIdx.x % 32, down = lane % n * SHORT_STRIP;
+    return strip_at<Layout>(p, u, n_strips - left + min(lane / n, left - 1),
+                            min(down, Layout::strip - SHORT_STRIP));
 }
 
 template <typename Layout>
 static __device__ void search_panel(const mvf_partition_params &p, const partition_unit &u,
                                     partition_shared &shared)
 {
-    const int32_t length = Layout::strip, short_strips = Layout::short_strips;
-    int32_t n_strips = (p.panel_rows + length - 1) / length * p.panel_cols;
+    int32_t n_strips = (p.panel_rows + Layout::strip - 1) / Layout::strip * p.panel_cols;
     int32_t lane = threadIdx.x % 32, left = n_strips % 32;
-    bool is_short = left && left * short_strips <= 32;
-    if (is_short) {
-        int32_t index = n_strips - left + min(lane / short_strips, left - 1);
-        int32_t down = min(lane % short_strips * SHORT_STRIP, length - SHORT_STRIP);
-        search_short<Layout>(p, u,
-                             strip_at<Layout>(p, u, index, down, lane < left * short_strips),
-                             shared);
-    }
+    bool is_short = left && left * Layout::short_strips <= 32;
+    if (is_short)
+        search_short<Layout>(p, u, short_strip<Layout>(p, u, n_strips, left), shared);
     int32_t n = (is_short ? n_strips / 32 : (n_strips + 31) / 32) * p.n_parts;
     for (int32_t i = threadIdx.x / 32; i < n; i += blockDim.x / 32) {
-        int32_t group = i / p.n_parts, first = 32 * group;
-        partition_strip strip = strip_at<Layout>(p, u, min(first + lane, n_strips - 1), 0,
-                                                 first + lane < n_strips);
+        int32_t group = i / p.n_parts;
+        partition_strip strip = strip_at<Layout>(p, u, min(32 * group + lane, n_strips - 1), 0);
         search_full<Layout>(p, u, strip, shared, group, i % p.n_parts);
     }
     if (is_short) {
         __syncthreads();
-        int32_t index = n_strips - left + min(lane / short_strips, left - 1);
-        int32_t down = min(lane % short_strips * SHORT_STRIP, length - SHORT_STRIP);
-        end_short(p, u, strip_at<Layout>(p, u, index, down, lane < left * short_strips), shared);
+        end_short(p, u, short_strip<Layout>(p, u, n_strips, left), shared);
     }
 }
 
-// Tables of the rate, with as much behind them as strips reach beyond the range.
-static __device__ void fill_bits(const mvf_rate &rate, uint32_t *bits, int32_t range, int32_t more,
-                                 int32_t predictor)
+// Tables of the rate, of each block with a predictor of its own: by column, and by row with as much
+// behind it as strips reach beyond the range.
+static __device__ void fill_bits(const mvf_partition_params &p, const partition_unit &u,
+                                 const mvf_search_pair &pair)
 {
-    for (int32_t i = threadIdx.x; i <= 2 * range + more; i += blockDim.x)
-        bits[i] = mvf_rule_bits(&rate, 4 * (i - range) - predictor);
+    int32_t cols = 2 * p.range_x + 1, n = N_SMALLEST >> p.guide_shift;
+    int32_t size = 8 << p.guide_shift / 2, guide_cols = (p.width + size - 1) / size;
+    for (int32_t i = threadIdx.x; i < n * p.guide_words; i += blockDim.x) {
+        int32_t guide = i / p.guide_words, at = i - guide * p.guide_words;
+        partition_corner corner = corner_of(u, guide << p.guide_shift);
+        if (!has_visible(p, corner))
+            continue;
+        mvf_guide_vector from = predictor_of(pair, corner.y / size * guide_cols + corner.x / size);
+        int32_t mv =
+            at < cols ? 4 * (at - p.range_x) - from.x : 4 * (at - cols - p.range_y) - from.y;
+        u.bits[i] = mvf_rule_bits(&p.rate, mv);
+    }
 }
 
-// Writes the matches of the squares of one size; `first` is the first of its nodes.
+// Of a match's vector, times lambda.
+static __device__ uint32_t rate_of(const mvf_partition_params &p, const partition_unit &u,
+                                   int32_t z, int32_t dx, int32_t dy)
+{
+    const uint32_t *bits = u.bits + (z >> p.guide_shift) * p.guide_words + p.range_x;
+    if (!p.rate.lambda_q4)
+        return 0;
+    return (uint32_t)((uint64_t)p.rate.lambda_q4 *
+                          (bits[dx] + bits[p.range_x + 1 + p.range_y + dy]) >>
+                      4);
+}
+
+// Writes the matches of the squares of one size.
 static __device__ void store_level(const mvf_partition_params &p, const partition_unit &u,
                                    const partition_shared &shared, const mvf_search_pair &pair,
-                                   int32_t level, int32_t first)
+                                   int32_t level)
 {
-    // Sizes 64, 32, 16, 8; nodes lie as if the unit were 64 wide.
-    int32_t size = 64 >> level, across = 1 << level, n = p.unit / size;
+    int32_t size = UNIT >> level, shift = 2 * (3 - level), first = (1 << 2 * level) / 3;
     if (p.first_match[level] < 0)
         return;
-    for (int32_t i = threadIdx.x; i < n * n; i += blockDim.x) {
-        int32_t x = u.x + i % n * size, y = u.y + i / n * size;
-        if (x >= p.width || y >= p.height)
+    for (int32_t i = threadIdx.x; i < N_SMALLEST >> shift; i += blockDim.x) {
+        partition_corner corner = corner_of(u, i << shift);
+        if (!has_visible(p, corner))
             continue;
-        unsigned long long best = shared.best[first + i / n * across + i % n];
+        unsigned long long best = shared.best[first + i];
         uint32_t key = (uint32_t)best;
         int32_t dx = rank_x(key), dy = rank_y(key);
-        uint64_t bits = u.bits_x[dx + p.range_x] + u.bits_y[dy + p.range_y];
-        uint32_t cost = (uint32_t)(best >> 32) - (uint32_t)(p.rate.lambda_q4 * bits >> 4);
-        int32_t index = p.first_match[level] + y / size * p.level_cols[level] + x / size;
+        uint32_t cost = (uint32_t)(best >> 32) - rate_of(p, u, i << shift, dx, dy);
+        int32_t index =
+            p.first_match[level] + corner.y / size * p.level_cols[level] + corner.x / size;
         uint32_t vector = (uint32_t)(uint16_t)dx | (uint32_t)dy << 16;
         ((uint2 *)pair.matches)[index] = make_uint2(vector, cost);
     }
@@ -466,8 +548,8 @@ static __device__ void store_level(const mvf_partition_params &p, const partitio
 // Whether some vector takes some square of the unit out of the frame.
 static __device__ bool may_leave(const mvf_partition_params &p, const partition_unit &u)
 {
-    return u.x < p.range_x || u.y < p.range_y || u.x + p.unit + p.range_x > p.width ||
-           u.y + p.unit + p.range_y > p.height;
+    return u.x < p.range_x || u.y < p.range_y || u.x + UNIT + p.range_x > p.width ||
+           u.y + UNIT + p.range_y > p.height;
 }
 
 template <typename Layout> static __device__ void search(const mvf_partition_params &p)
@@ -477,22 +559,24 @@ template <typename Layout> static __device__ void search(const mvf_partition_par
     const int32_t strip = Layout::strip;
     const mvf_search_pair &pair = p.pairs[blockIdx.y];
     partition_unit u;
-    u.x = blockIdx.x % p.cols * p.unit;
-    u.y = blockIdx.x / p.cols * p.unit;
-    u.is_special = p.rate.lambda_q4 || (p.inside && may_leave(p, u)) || p.panel_rows < strip;
+    u.x = blockIdx.x % p.cols * UNIT;
+    u.y = blockIdx.x / p.cols * UNIT;
+    u.is_whole = u.x + UNIT <= p.width && u.y + UNIT <= p.height;
+    u.may_leave = (p.inside && may_leave(p, u)) || p.panel_rows < strip;
     u.current = (uint32_t *)partition_memory;
-    u.window = u.current + p.unit * Layout::current_pitch;
-    u.bits_x = u.window + p.window_rows * Layout::pitch;
-    u.bits_y = u.bits_x + 2 * p.range_x + 1;
-    u.sums = u.bits_y + 2 * p.range_y + 1 + strip;
-    mvf_guide_vector predictor = predictor_of(pair, blockIdx.x);
-    fill_bits(p.rate, u.bits_x, p.range_x, 0, predictor.x);
-    fill_bits(p.rate, u.bits_y, p.range_y, strip, predictor.y);
+    u.window = u.current + UNIT * Layout::current_pitch;
+    u.sums = u.window + p.window_rows * Layout::pitch;
+    u.bits = u.sums + p.sums_words;
+    if (p.rate.lambda_q4)
+        fill_bits(p, u, pair);
     for (int32_t i = threadIdx.x; i < N_NODES; i += blockDim.x)
         shared.best[i] = ~0ull;
-    load_visible<typename Layout::sample>(u.current, pair.current, p.stride_bytes, u.x, u.y,
-                                          p.width, p.height, p.unit, Layout::current_pitch,
-                                          threadIdx.x, blockDim.x);
+    for (int32_t i = threadIdx.x; i < N_SMALLEST; i += blockDim.x) {
+        int32_t col = even_bits(i), row = even_bits(i >> 1);
+        shared.place[i] = make_int2(8 * row * Layout::current_pitch + col * Layout::row_words,
+                                    8 * (row * Layout::pitch + col));
+    }
+    load_current<Layout>(p, u, pair.current);
     // The last panels reach into those before them, so that all are of one size.
     for (int32_t y = 0; y <= 2 * p.range_y; y += p.panel_rows)
         for (int32_t x = 0; x <= 2 * p.range_x; x += p.panel_cols) {
@@ -506,10 +590,10 @@ template <typename Layout> static __device__ void search(const mvf_partition_par
             search_panel<Layout>(p, u, shared);
         }
     __syncthreads();
-    store_level(p, u, shared, pair, 0, 0);
-    store_level(p, u, shared, pair, 1, 1);
-    store_level(p, u, shared, pair, 2, 5);
-    store_level(p, u, shared, pair, 3, 21);
+    store_level(p, u, shared, pair, 0);
+    store_level(p, u, shared, pair, 1);
+    store_level(p, u, shared, pair, 2);
+    store_level(p, u, shared, pair, 3);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)

@@ -9,7 +9,7 @@
 /* The smallest square of the largest ones, and of the smallest. */
 #define LEAST_LARGEST 16
 #define LEAST_SMALLEST 8
-/* What lies in a unit's rows, in samples. */
+/* What a thread block searches, samples each way. */
 #define UNIT 64
 #define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
 /* Each way, of those that are tried: of the longest range they are a strip high and less. */
@@ -18,7 +18,7 @@
 /* Strips of a panel of candidates, full warps of them, and what is left for one more. */
 typedef struct panel {
     int32_t n_cols, n_rows, n_full, n_left, is_short, n_parts;
-    int32_t window_rows, n_words;
+    int32_t window_rows, sums_words, n_words;
     /* Instructions of all warps for a unit, roughly; INT64_MAX: it does not fit. */
     int64_t cost;
 } panel;
@@ -36,16 +36,26 @@ static int32_t n_threads(const panel *p)
     return 32 * (n ? mvf_divide_up_i32(n, mvf_divide_up_i32(n, most)) : most);
 }
 
-/* How many share a unit of 64 x 64, so that few strips make enough warps of few thread blocks. */
-static int32_t parts_of(const panel *p, int32_t unit)
+/* How many share a unit, so that few strips make enough warps of few thread blocks. */
+static int32_t parts_of(const panel *p)
 {
     int32_t n = n_groups(p);
-    return unit < UNIT || n == 0 || n > 4 ? 1 : n == 1 ? 4 : 2;
+    return n == 0 || n > 4 ? 1 : n == 1 ? 4 : 2;
 }
 
-static int32_t unit_of(const mvf_search_config *config)
+/* Of squares that have a predictor of their own: how often 8 x 8 doubles to make one, and words of
+ * the tables of its rate. */
+static int32_t guide_shift(const mvf_search_config *config)
 {
-    return config->rate.lambda_q4 ? config->block_w : UNIT;
+    int32_t shift = 0;
+    while (LEAST_SMALLEST << shift < config->block_w)
+        shift++;
+    return 2 * shift;
+}
+
+static int32_t guide_words(const mvf_launch_shape *shape, const mvf_search_config *config)
+{
+    return 2 * config->range_x + 1 + 2 * config->range_y + 1 + shape->strip;
 }
 
 static panel lay_out(const mvf_launch_shape *shape, const mvf_search_config *config,
@@ -53,20 +63,21 @@ static panel lay_out(const mvf_launch_shape *shape, const mvf_search_config *con
 {
     int32_t strip = shape->strip, pitch = shape->pitch;
     int32_t cols = 2 * config->range_x + 1, rows = 2 * config->range_y + 1;
-    int32_t unit = unit_of(config), n = mvf_divide_up_i32(n_rows, strip) * n_cols;
+    int32_t n = mvf_divide_up_i32(n_rows, strip) * n_cols;
     panel p = {.n_cols = n_cols,
                .n_rows = n_rows,
                .n_full = n / 32,
                .n_left = n % 32,
-               .window_rows = mvf_max_i32(n_rows, strip) + unit - 1};
+               .window_rows = mvf_max_i32(n_rows, strip) + UNIT - 1};
     p.is_short = p.n_left * mvf_divide_up_i32(strip, SHORT_STRIP) <= 32;
-    p.n_parts = parts_of(&p, unit);
-    p.n_words =
-        unit * UNIT * config->sample_bytes / 4 + p.window_rows * pitch + cols + rows + strip;
-    p.n_words += n_groups(&p) * (p.n_parts - 1) * strip * 32;
-    if (p.n_words > most_words || n_cols + unit - 1 > pitch)
+    p.n_parts = parts_of(&p);
+    p.sums_words = n_groups(&p) * (p.n_parts - 1) * strip * 32;
+    p.n_words = UNIT * UNIT * config->sample_bytes / 4 + p.window_rows * pitch + p.sums_words;
+    if (config->rate.lambda_q4)
+        p.n_words += (UNIT * UNIT / 64 >> guide_shift(config)) * guide_words(shape, config);
+    if (p.n_words > most_words || n_cols + UNIT - 1 > pitch)
         return (panel){.cost = INT64_MAX};
-    int64_t sads = 6 * config->sample_bytes * unit * unit / 16, last = p.n_left > 0;
+    int64_t sads = 6 * config->sample_bytes * UNIT * UNIT / 16, last = p.n_left > 0;
     last *= p.is_short ? SHORT_STRIP + 6 : strip + 6;
     p.cost =
         sads * (p.n_full * (strip + 6) + last) + 8 * p.window_rows * mvf_divide_up_i32(pitch, 32);
@@ -128,15 +139,17 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                                      .rate = config->rate,
                                      .width = config->width,
                                      .height = config->height,
-                                     .unit = unit_of(config),
-                                     .cols = mvf_divide_up_i32(config->width, unit_of(config)),
+                                     .cols = mvf_divide_up_i32(config->width, UNIT),
                                      .range_x = config->range_x,
                                      .range_y = config->range_y,
                                      .inside = config->edges == MVF_EDGES_INSIDE,
                                      .panel_cols = best.n_cols,
                                      .panel_rows = best.n_rows,
                                      .window_rows = best.window_rows,
-                                     .n_parts = best.n_parts};
+                                     .n_parts = best.n_parts,
+                                     .sums_words = best.sums_words,
+                                     .guide_shift = guide_shift(config),
+                                     .guide_words = guide_words(plan->shape, config)};
     for (int32_t i = 0; i < 4; i++)
         params->first_match[i] = -1;
     for (int32_t i = 0; i < config->n_levels; i++)
@@ -158,7 +171,7 @@ mvf_status mvf_partition_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
     (void)before;
     (void)scratch;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
-    int32_t n_units = params.cols * mvf_divide_up_i32(params.height, params.unit);
+    int32_t n_units = params.cols * mvf_divide_up_i32(params.height, UNIT);
     MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->stages[0].function, (unsigned)n_units,
                  (unsigned)n_jobs, 1, (unsigned)plan->n_threads, 1, 1,
                  (unsigned)plan->stages[0].shared_bytes, stream, arguments, NULL);
