@@ -4,9 +4,10 @@
 // The bound: a block has four cells, and the absolute differences of the cells' sums add up to no
 // more than the SAD. A word holds the sums of the four cells that begin at a sample, scaled down to
 // a byte each by the range that the sums of the tile's own blocks have; sums outside it saturate.
-// So one VABSDIFF4 is the bound of a candidate, and as its sum starts below zero by what can still
-// win, the sign is the verdict. Groups of four candidates that may win gather in a list and are
-// compared by full warps: reference words, loaded once, serve all four.
+// So one VABSDIFF4 is the bound of a candidate. A lane keeps the least bound of each group of four
+// candidates of two rows in registers: the group with the least of all is its guess, and when the
+// guesses are compared the others' bounds tell which groups may still win. These gather in a list
+// and are compared by full warps: reference words, loaded once, serve all four.
 //
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cuda_pipeline.h>
@@ -21,8 +22,19 @@
 #define N_WARPS (MVF_HIER_TOP_THREADS / 32)
 // Candidates of one group.
 #define GROUP MVF_HIER_GROUP
-// Above every sum of bounds and every cost.
-#define NO_LIMIT (1 << 30)
+// Most groups side by side, and most rows: each lane has one of every 32.
+#define COLUMNS ((2 * MVF_HIER_TOP_RANGE + GROUP - 1) / GROUP + 1)
+#define ROWS (2 * MVF_HIER_TOP_RANGE + 1)
+// The columns but the last have a bit each in half a word.
+#define HALF 16
+static_assert(COLUMNS == HALF + 1 && ROWS == 2 * 32 + 1, "a lane's groups in bits");
+// Bounds lie side by side in halves of a word, with their columns in the low bits.
+#define COLUMN_BITS 5
+#define COLUMN_MASK ((1 << COLUMN_BITS) - 1)
+#define MOST_BOUND (4 * 255)
+static_assert((MOST_BOUND + 1) << COLUMN_BITS < 0x8000, "a bound and its column in 15 bits");
+#define BOTH_HALVES 0x10001u
+#define NO_BOUND (0x7fff * BOTH_HALVES)
 #define ZERO_KEY rank_key(0, 0)
 
 // A block of the tile: where it is in the level, its scaled sums, and how much less than the
@@ -41,7 +53,7 @@ struct top_shared {
     uint32_t lowest, highest;
     int32_t next_item;
     // Groups of a warp that are to be compared: row and column among the block's.
-    uint16_t found[N_WARPS][32 + 32 * MVF_HIER_STEPS];
+    uint16_t found[N_WARPS][MVF_HIER_FOUND];
 };
 
 struct top_tile {
@@ -65,6 +77,8 @@ struct top_block {
     // The vector of the first candidate of the first group.
     int32_t first_dx, first_dy;
     int32_t n_groups, n_rows;
+    // Rows of which each lane has one of every 32; then one more may follow.
+    int32_t n_shared_rows;
     const uint32_t *current, *samples, *table;
 };
 
@@ -74,29 +88,25 @@ struct top_pick {
     bool active;
 };
 
-// How a warp goes down some columns of groups, as many as a power of two: a lane keeps its column.
-// Offsets count words of the table from the block's first.
-struct top_columns {
-    // The first column and how many there are; the lane's, and its row at the first step.
-    int32_t first, n, column, lane_row;
-    // Rows of a step.
-    int32_t n_rows;
-    int32_t offset, step, last_offset;
+// The least bound of each group in the lane's two rows, 32 apart, and that of the lane's group in a
+// row after the last 32.
+struct top_bounds {
+    uint32_t keys[COLUMNS], last;
 };
 
-// Where a warp is among a block's groups. The list is of those that may win.
-struct top_scan {
-    top_columns columns;
-    int32_t row, n_found;
-    // Rows of the lane's column that the guess has compared, or -1.
-    int32_t compared[2];
+// The lane's groups that may win: of all columns but the last a bit each, one row's in the low
+// half; then bit 0 and 1 for the last column, and bit 2 for the group in the row after.
+struct top_left {
+    uint32_t most, rest;
+    // Entries of the list.
+    int32_t n_found;
 };
 
 // What a whole warp knows about a block.
 struct top_state {
     search_best best;
-    // Costs above it cannot win any more, nor bounds above the other.
-    int32_t limit, bound_limit;
+    // Costs above it cannot win any more.
+    int32_t limit;
 };
 
 static __device__ int32_t origin_x(const mvf_hier_level &level, int32_t col)
@@ -129,7 +139,7 @@ static __device__ top_tile locate_tile(const mvf_hier_top_params &p, uint32_t *m
     t.cell_h = t.block_h / 2;
     t.samples = memory;
     t.table = t.samples + p.sample_pitch * p.sample_rows;
-    t.current = t.table + p.table_pitch * p.table_rows;
+    t.current = t.table + p.table_pitch * p.table_rows + MVF_HIER_TABLE_MORE;
     t.sums = t.current + N_WARPS * t.block_h * t.block_w * (int32_t)sizeof(Sample) / 4;
     return t;
 }
@@ -211,11 +221,21 @@ static __device__ void load_sums(const mvf_hier_top_params &p, const top_tile &t
 {
     const uint8_t *from = sums_at(p, reference, t.x, t.y);
     int32_t n_across = (t.w + t.cell_w + GROUP - 1) / GROUP, n_rows = t.h + t.cell_h;
-    for (thread_walk w = start_walk(threadIdx.x, MVF_HIER_TOP_THREADS, n_across); w.row < n_rows;
-         take_step(w)) {
-        uint2 sums = *(const uint2 *)(from + w.row * p.sums_stride_bytes + 8 * w.column);
-        t.sums[w.row * p.sum_pitch + w.column] =
-            __byte_perm(scale_sums(sums.x, t), scale_sums(sums.y, t), 0x6420);
+    thread_walk w = start_walk(threadIdx.x, MVF_HIER_TOP_THREADS, n_across);
+    while (w.row < n_rows) {
+        uint2 sums[MVF_HIER_LOADS];
+        int32_t to[MVF_HIER_LOADS];
+#pragma unroll
+        for (int32_t i = 0; i < MVF_HIER_LOADS; i++, take_step(w)) {
+            to[i] = w.row < n_rows ? w.row * p.sum_pitch + w.column : -1;
+            if (to[i] >= 0)
+                sums[i] = *(const uint2 *)(from + w.row * p.sums_stride_bytes + 8 * w.column);
+        }
+#pragma unroll
+        for (int32_t i = 0; i < MVF_HIER_LOADS; i++)
+            if (to[i] >= 0)
+                t.sums[to[i]] =
+                    __byte_perm(scale_sums(sums[i].x, t), scale_sums(sums[i].y, t), 0x6420);
     }
 }
 
@@ -230,11 +250,15 @@ static __device__ void fill_table(const mvf_hier_top_params &p, const top_tile &
         uint32_t a = from[0], b = from[right], c = from[below], d = from[below + right];
         uint32_t above_low = __byte_perm(a, b, 0x5140), above_high = __byte_perm(a, b, 0x7362);
         uint32_t under_low = __byte_perm(c, d, 0x5140), under_high = __byte_perm(c, d, 0x7362);
-        *(uint4 *)(t.table + w.row * p.table_pitch + GROUP * w.column) = make_uint4(
-            __byte_perm(above_low, under_low, 0x5410), __byte_perm(above_low, under_low, 0x7632),
-            __byte_perm(above_high, under_high, 0x5410),
-            __byte_perm(above_high, under_high, 0x7632));
+        store_words4(t.table + w.row * p.table_pitch + GROUP * w.column,
+                     make_uint4(__byte_perm(above_low, under_low, 0x5410),
+                                __byte_perm(above_low, under_low, 0x7632),
+                                __byte_perm(above_high, under_high, 0x5410),
+                                __byte_perm(above_high, under_high, 0x7632)));
     }
+    // Read, to no end, past the last group of the last row.
+    if (threadIdx.x < MVF_HIER_TABLE_MORE)
+        t.table[t.h * p.table_pitch + threadIdx.x] = 0;
 }
 
 // The visible samples of the block, the rest of its words zero.
@@ -300,6 +324,7 @@ static __device__ top_block locate_block(const mvf_hier_top_params &p, const top
     int32_t column = (own.x + b.window.x_min - t.x) & ~(GROUP - 1), row = own.y + b.first_dy - t.y;
     b.first_dx = t.x + column - own.x;
     b.n_groups = (b.window.x_max - b.first_dx) / GROUP + 1;
+    b.n_shared_rows = b.n_rows > 32 && b.n_rows % 32 == 1 ? b.n_rows - 1 : b.n_rows;
     b.current = warp_current<Sample>(t);
     b.samples = t.samples + row * p.sample_pitch + column * (int32_t)sizeof(Sample) / 4;
     b.table = t.table + row * p.table_pitch + column;
@@ -311,17 +336,34 @@ static __device__ int32_t lowest(const uint32_t (&sums)[GROUP])
     return min(min((int32_t)sums[0], (int32_t)sums[1]), min((int32_t)sums[2], (int32_t)sums[3]));
 }
 
-// Takes over what a warp has found. Nothing that equals the zero vector's cost wins over it, and a
-// block that is cut has no cells.
-template <int32_t Block>
-static __device__ void set_best(const mvf_hier_top_params &p, const top_tile &t, const top_block &b,
-                                top_state &state, const search_best &best)
+// Takes over what a warp has found. Nothing that equals the zero vector's cost wins over it.
+static __device__ void set_best(top_state &state, const search_best &best)
 {
     state.best = best;
     state.limit = best.cost - (best.key == ZERO_KEY);
-    state.bound_limit =
-        Block == 0 ? NO_LIMIT
-                   : (min(state.limit, NO_LIMIT) + b.own.loss) >> (t.shift + p.bit_depth - 8);
+}
+
+// Of the candidates of the lane's group, the best of those with the least cost of a warp.
+static __device__ void take_group(const top_block &b, top_state &state, const top_pick &pick,
+                                  const uint32_t (&sums)[GROUP])
+{
+    int32_t dx = b.first_dx + GROUP * pick.group, dy = b.first_dy + pick.row;
+    uint32_t column = pick.active ? (uint32_t)(dx - b.window.x_min) : (uint32_t)-GROUP;
+    uint32_t n_columns = (uint32_t)(b.window.x_max - b.window.x_min);
+    uint32_t costs[GROUP];
+#pragma unroll
+    for (int32_t j = 0; j < GROUP; j++)
+        costs[j] = column + (uint32_t)j <= n_columns ? sums[j] : (uint32_t)NO_COST;
+    int32_t least = (int32_t)warp_min((uint32_t)lowest(costs));
+    if (least > state.limit)
+        return;
+    uint32_t key = NO_KEY;
+#pragma unroll
+    for (int32_t j = 0; j < GROUP; j++)
+        key = min(key, costs[j] == (uint32_t)least ? rank_key(dx + j, dy) : NO_KEY);
+    search_best best = {least, warp_min(key)};
+    if (is_better(best.cost, best.key, state.best))
+        set_best(state, best);
 }
 
 // Compares the lane's group with the block, by a whole warp.
@@ -346,145 +388,139 @@ static __device__ void compare_group(const mvf_hier_top_params &p, const top_til
     }
     if (!__any_sync(ALL_LANES, pick.active && lowest(sums) <= state.limit))
         return;
-    search_best best = state.best;
-    int32_t dx = b.first_dx + GROUP * pick.group, dy = b.first_dy + pick.row;
-    // Without branches, which would part the lanes four times.
+    take_group(b, state, pick, sums);
+}
+
+// The least bound of a group.
+static __device__ uint32_t bound_at(const top_block &b, int32_t offset)
+{
+    uint4 four = *(const uint4 *)(b.table + offset);
+    return min(min(sad4(four.x, b.own.cells, 0), sad4(four.y, b.own.cells, 0)),
+               min(sad4(four.z, b.own.cells, 0), sad4(four.w, b.own.cells, 0)));
+}
+
+// Rows past the last one have its bounds.
+static __device__ void find_bounds(const mvf_hier_top_params &p, const top_block &b,
+                                   top_bounds &bounds)
+{
+    int32_t lane = threadIdx.x % 32, last = b.n_shared_rows - 1;
+    int32_t upper = min(lane, last) * p.table_pitch, lower = min(lane + 32, last) * p.table_pitch;
 #pragma unroll
-    for (int32_t j = 0; j < GROUP; j++) {
-        bool wins = pick.active & (dx + j >= b.window.x_min) & (dx + j <= b.window.x_max);
-        uint32_t key = rank_key(dx + j, dy);
-        wins &= is_better((int32_t)sums[j], key, best);
-        best.cost = wins ? (int32_t)sums[j] : best.cost;
-        best.key = wins ? key : best.key;
-    }
-    if (__any_sync(ALL_LANES, is_better(best.cost, best.key, state.best)))
-        set_best<Block>(p, t, b, state, warp_best(best));
-}
-
-// Columns from `first` on, of every row or of one in `apart`.
-static __device__ top_columns start_columns(const mvf_hier_top_params &p, const top_block &b,
-                                            int32_t first, int32_t n, int32_t apart)
-{
-    int32_t lane = threadIdx.x % 32, pitch = apart * p.table_pitch;
-    top_columns c = {.first = first, .n = n};
-    c.column = first + (lane & (n - 1));
-    c.n_rows = 32 >> (31 - __clz(n));
-    c.lane_row = lane >> (31 - __clz(n));
-    c.offset = c.lane_row * pitch + GROUP * c.column;
-    c.step = c.n_rows * pitch;
-    c.last_offset = (b.n_rows - 1) / apart * pitch + GROUP * c.column;
-    return c;
-}
-
-// The largest power of two that is not above n.
-static __device__ int32_t most_columns(int32_t n)
-{
-    return 1 << (31 - __clz(n));
-}
-
-// Bounds of four candidates. Past the last row they are the last row's.
-static __device__ uint4 bounds_at(const top_block &b, const top_columns &c, int32_t offset,
-                                  uint32_t start)
-{
-    uint4 four = *(const uint4 *)(b.table + min(offset, c.last_offset));
-    return make_uint4(sad4(four.x, b.own.cells, start), sad4(four.y, b.own.cells, start),
-                      sad4(four.z, b.own.cells, start), sad4(four.w, b.own.cells, start));
-}
-
-// Of some rows and columns, the lane's group with the least bound: a good candidate at little cost.
-static __device__ top_pick pick_least(const mvf_hier_top_params &p, const top_block &b)
-{
-    int32_t n = most_columns(b.n_groups);
-    top_columns c = start_columns(p, b, (b.n_groups - n) / 2, n, MVF_HIER_GUESS_ROWS);
-    uint32_t least = NO_KEY;
-    // Several loads on the way at once. Steps past the last row see that one again.
-    for (int32_t row = 0; MVF_HIER_GUESS_ROWS * row < b.n_rows; row += MVF_HIER_STEPS * c.n_rows) {
+    for (int32_t first = 0; first < COLUMNS; first += MVF_HIER_COLUMNS) {
 #pragma unroll
-        for (int32_t i = 0; i < MVF_HIER_STEPS; i++) {
-            uint4 four = bounds_at(b, c, c.offset + i * c.step, 0);
-            least = min(least, (min(min(four.x, four.y), min(four.z, four.w)) << 16) +
-                                   (uint32_t)(row + i * c.n_rows));
+        for (int32_t c = first; c < min(first + MVF_HIER_COLUMNS, COLUMNS); c++)
+            bounds.keys[c] = NO_BOUND;
+        if (first >= b.n_groups)
+            continue;
+#pragma unroll
+        for (int32_t c = first; c < min(first + MVF_HIER_COLUMNS, COLUMNS); c++)
+            bounds.keys[c] = (bound_at(b, upper + GROUP * c) << COLUMN_BITS) + (uint32_t)c;
+        if (b.n_shared_rows <= 32) {
+#pragma unroll
+            for (int32_t c = first; c < min(first + MVF_HIER_COLUMNS, COLUMNS); c++)
+                bounds.keys[c] |= NO_BOUND & ~0xffffu;
+            continue;
         }
-        c.offset += MVF_HIER_STEPS * c.step;
-    }
-    int32_t row = min(MVF_HIER_GUESS_ROWS * ((int32_t)(least & 0xffff) + c.lane_row), b.n_rows - 1);
-    return {row, c.column, true};
-}
-
-static __device__ void next_columns(const mvf_hier_top_params &p, const top_block &b,
-                                    top_scan &scan, int32_t first)
-{
-    scan.columns = start_columns(p, b, first, most_columns(max(b.n_groups - first, 1)), 1);
-    scan.row = 0;
-    scan.compared[0] = scan.compared[1] = -1;
-}
-
-// The first columns, and what the guess has compared of them: with 16 columns two rows of each, of
-// its two lanes; with fewer columns two of more.
-static __device__ void begin_scan(const mvf_hier_top_params &p, const top_block &b, top_scan &scan,
-                                  const top_pick &guess)
-{
-    scan.n_found = 0;
-    next_columns(p, b, scan, 0);
-    int32_t n = most_columns(b.n_groups), lane = scan.columns.column - (b.n_groups - n) / 2;
-    bool is_known = lane >= 0;
 #pragma unroll
-    for (int32_t i = 0; i < 2; i++) {
-        int32_t row = __shfl_sync(ALL_LANES, guess.row, lane + i * n & 31);
-        scan.compared[i] = is_known ? row : -1;
+        for (int32_t c = first; c < min(first + MVF_HIER_COLUMNS, COLUMNS); c++)
+            bounds.keys[c] += ((bound_at(b, lower + GROUP * c) << COLUMN_BITS) + (uint32_t)c) << 16;
     }
+    bounds.last = MOST_BOUND + 1;
+    if (b.n_shared_rows < b.n_rows)
+        bounds.last =
+            bound_at(b, b.n_shared_rows * p.table_pitch + GROUP * min(lane, b.n_groups - 1));
 }
 
-// Lists the groups of the rows from `row` on that may win.
-static __device__ void list_groups(const top_block &b, top_scan &scan, uint16_t *found, int32_t row,
-                                   int32_t verdict)
+// The lane's group with the least bound: a good candidate at little cost.
+static __device__ top_pick pick_least(const top_block &b, const top_bounds &bounds)
 {
-    row += scan.columns.lane_row;
-    bool may_win =
-        (verdict < 0) & (row < b.n_rows) & (row != scan.compared[0]) & (row != scan.compared[1]);
-    uint32_t lanes = __ballot_sync(ALL_LANES, may_win);
-    if (lanes == 0)
-        return;
-    if (may_win)
-        found[scan.n_found + __popc(lanes & ((1u << threadIdx.x % 32) - 1))] =
-            (uint16_t)(row << 8 | scan.columns.column);
-    scan.n_found += __popc(lanes);
+    uint32_t least = bounds.keys[0];
+#pragma unroll
+    for (int32_t c = 1; c < COLUMNS; c++)
+        least = __vminu2(least, bounds.keys[c]);
+    uint32_t upper = least & 0xffff, lower = least >> 16, lane = threadIdx.x % 32;
+    return {(int32_t)(upper <= lower ? lane : lane + 32),
+            (int32_t)(min(upper, lower) & COLUMN_MASK), true};
 }
 
-// Goes some steps on.
-static __device__ void take_steps(const mvf_hier_top_params &p, const top_block &b,
-                                  const top_state &state, top_scan &scan, uint16_t *found)
+// Groups of the last row, or column, for those past it.
+static __device__ top_pick in_block(const top_block &b, const top_pick &pick)
 {
-    top_columns &c = scan.columns;
-    uint32_t start = (uint32_t)(-1 - state.bound_limit);
-    int32_t verdicts[MVF_HIER_STEPS], all = 0;
+    return {min(pick.row, b.n_shared_rows - 1), min(pick.group, b.n_groups - 1), pick.active};
+}
+
+// Which groups may win, but for the one that the lane has compared.
+template <int32_t Block>
+static __device__ top_left find_left(const mvf_hier_top_params &p, const top_tile &t,
+                                     const top_block &b, const top_state &state,
+                                     const top_bounds &bounds, const top_pick &compared)
+{
+    // A block that is cut has no cells.
+    int32_t limit =
+        Block == 0 ? MOST_BOUND
+                   : min((state.limit + b.own.loss) >> (t.shift + p.bit_depth - 8), MOST_BOUND);
+    uint32_t more = 0x8000u * BOTH_HALVES - ((uint32_t)(limit + 1) << COLUMN_BITS) * BOTH_HALVES;
+    uint32_t ruled_out = 0;
 #pragma unroll
-    for (int32_t i = 0; i < MVF_HIER_STEPS; i++) {
-        uint4 bounds = bounds_at(b, c, c.offset + i * c.step, start);
-        verdicts[i] = (int32_t)(bounds.x | bounds.y | bounds.z | bounds.w);
-        all |= verdicts[i];
+    for (int32_t c = 0; c < HALF; c++)
+        ruled_out = ruled_out >> 1 | ((bounds.keys[c] + more) & 0x8000u * BOTH_HALVES);
+    uint32_t last = bounds.keys[HALF] + more;
+    int32_t lane = threadIdx.x % 32;
+    bool has_upper = lane < b.n_shared_rows, has_lower = lane + 32 < b.n_shared_rows;
+    uint32_t rows = (has_upper ? 0xffffu : 0) | (has_lower ? 0xffff0000u : 0);
+    uint32_t columns = (uint32_t)((1 << min(b.n_groups, HALF)) - 1) * BOTH_HALVES;
+    bool has_last = b.n_groups == COLUMNS;
+    top_left left = {~ruled_out & rows & columns,
+                     (uint32_t)(has_last && has_upper && !(last & 0x8000u)) |
+                         (uint32_t)(has_last && has_lower && !(last >> 31)) << 1 |
+                         (uint32_t)((int32_t)bounds.last <= limit && lane < b.n_groups) << 2,
+                     0};
+    uint32_t lower = compared.row >= 32;
+    if (compared.group < HALF)
+        left.most &= ~(1u << (compared.group + HALF * (int32_t)lower));
+    else
+        left.rest &= ~(1u << lower);
+    return left;
+}
+
+static __device__ uint16_t entry_of(int32_t row, int32_t group)
+{
+    return (uint16_t)(row << 8 | group);
+}
+
+// Lists groups that may win: all of them if there is room.
+static __device__ void list_groups(const top_block &b, top_left &left, uint16_t *found)
+{
+    int32_t lane = threadIdx.x % 32, n = __popc(left.most) + __popc(left.rest), end = n;
+#pragma unroll
+    for (int32_t distance = 1; distance < 32; distance *= 2) {
+        int32_t before = __shfl_up_sync(ALL_LANES, end, distance);
+        end += lane >= distance ? before : 0;
     }
-    if (__any_sync(ALL_LANES, all < 0))
-#pragma unroll
-        for (int32_t i = 0; i < MVF_HIER_STEPS; i++)
-            list_groups(b, scan, found, scan.row + i * c.n_rows, verdicts[i]);
-    c.offset += MVF_HIER_STEPS * c.step;
-    scan.row += MVF_HIER_STEPS * c.n_rows;
-    if (scan.row >= b.n_rows)
-        next_columns(p, b, scan, c.first + c.n);
+    int32_t at = left.n_found + end - n;
+    left.n_found = min(left.n_found + __shfl_sync(ALL_LANES, end, 31), MVF_HIER_FOUND);
+    for (; left.most && at < MVF_HIER_FOUND; at++) {
+        int32_t bit = 31 - __clz((int32_t)left.most);
+        left.most ^= 1u << bit;
+        found[at] = entry_of(lane + 2 * (bit & HALF), bit & (HALF - 1));
+    }
+    for (; left.rest && at < MVF_HIER_FOUND; at++) {
+        int32_t bit = 31 - __clz((int32_t)left.rest);
+        left.rest ^= 1u << bit;
+        found[at] = bit == 2 ? entry_of(b.n_shared_rows, lane) : entry_of(lane + 32 * bit, HALF);
+    }
 }
 
 // The next groups that bounds do not rule out, as many as there are lanes if so many are left.
-static __device__ top_pick pick_found(const mvf_hier_top_params &p, const top_block &b,
-                                      const top_state &state, top_scan &scan, uint16_t *found)
+static __device__ top_pick pick_found(const top_block &b, top_left &left, uint16_t *found)
 {
     int32_t lane = threadIdx.x % 32;
-    while (scan.n_found < 32 && scan.columns.first < b.n_groups)
-        take_steps(p, b, state, scan, found);
-    int32_t n = min(scan.n_found, 32);
-    scan.n_found -= n;
+    while (left.n_found < 32 && __any_sync(ALL_LANES, (left.most | left.rest) != 0))
+        list_groups(b, left, found);
+    int32_t n = min(left.n_found, 32);
+    left.n_found -= n;
     __syncwarp();
-    uint32_t entry = lane < n ? found[scan.n_found + lane] : 0;
+    uint32_t entry = lane < n ? found[left.n_found + lane] : 0;
     __syncwarp();
     return {(int32_t)(entry >> 8), (int32_t)(entry & 255), lane < n};
 }
@@ -504,16 +540,20 @@ static __device__ void search_item(const mvf_hier_top_params &p, const top_tile 
     unsigned long long known = *(volatile unsigned long long *)&shared.best[index];
     known = __shfl_sync(ALL_LANES, known, 0);
     top_state state;
-    set_best<Block>(p, t, b, state, {(int32_t)(known >> 32), (uint32_t)known});
-    top_scan scan;
+    set_best(state, {(int32_t)(known >> 32), (uint32_t)known});
     uint16_t *found = shared.found[threadIdx.x / 32];
-    top_pick pick = pick_least(p, b);
-    begin_scan(p, b, scan, pick);
-    while (__any_sync(ALL_LANES, pick.active)) {
-        compare_group<Sample, Block>(p, t, b, state, pick);
-        if (state.limit < 0)
-            break;
-        pick = pick_found(p, b, state, scan, found);
+    top_bounds bounds;
+    find_bounds(p, b, bounds);
+    top_pick pick = pick_least(b, bounds);
+    compare_group<Sample, Block>(p, t, b, state, in_block(b, pick));
+    if (state.limit >= 0) {
+        top_left left = find_left<Block>(p, t, b, state, bounds, pick);
+        for (;;) {
+            pick = pick_found(b, left, found);
+            if (!__any_sync(ALL_LANES, pick.active))
+                break;
+            compare_group<Sample, Block>(p, t, b, state, pick);
+        }
     }
     if (threadIdx.x % 32 == 0)
         atomicMin(&shared.best[index],

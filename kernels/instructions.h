@@ -59,6 +59,15 @@ static __device__ __forceinline__ uint4 load_words4(const void *shared)
     return v;
 }
 
+/* Four words at once, which the compiler may store one by one. */
+static __device__ __forceinline__ void store_words4(void *shared, uint4 v)
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(shared)),
+                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
+
 /* atomicAdd() by one lane, which the compiler takes for one by many and makes a vote of. */
 static __device__ __forceinline__ uint32_t add_shared(uint32_t *shared, uint32_t value)
 {

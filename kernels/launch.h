@@ -131,11 +131,13 @@
  * copies, of which the origins of windows are multiples. */
 #define MVF_HIER_GROUP 4
 #define MVF_HIER_COPY_BYTES 16
-/* The guess looks at one row in so many. No card: rounds of 32 groups compared, counted in the
- * emulator, one row in one 2.4 / 2.9 / 2.5, in two 2.4 / 3.0 / 2.4, in three 3.2 / 3.3 / 5.7. */
-#define MVF_HIER_GUESS_ROWS 2
-/* Steps of a scan that share a look at their verdicts. Untried. */
-#define MVF_HIER_STEPS 4
+/* Fits: most groups of a warp's list, and columns of groups that are left out together where ranges
+ * are small; so many words past the table are read, to no end. */
+#define MVF_HIER_FOUND 160
+#define MVF_HIER_COLUMNS 4
+#define MVF_HIER_TABLE_MORE (MVF_HIER_GROUP * (MVF_HIER_COLUMNS - 1))
+/* Loads of a thread that are on the way at once. Untried. */
+#define MVF_HIER_LOADS 4
 
 /* hier_below.cu: the levels below. */
 

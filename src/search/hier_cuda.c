@@ -135,14 +135,16 @@ static void lay_out_tile(mvf_hier_plan *plan, const mvf_search_config *config, i
     /* Rows of samples begin in other banks. */
     p->sample_pitch = 4 * (mvf_divide_up_i32(copied, MVF_HIER_COPY_BYTES) | 1);
     p->sample_rows = h - 1 + block_h;
-    p->table_pitch = (int32_t)mvf_round_up_i64(w, MVF_HIER_GROUP);
+    /* Lanes look at words of several rows at once. */
+    p->table_pitch = MVF_HIER_GROUP * (mvf_divide_up_i32(w, MVF_HIER_GROUP) | 1);
     p->table_rows = h;
     p->sum_pitch = mvf_divide_up_i32(w + block_w / 2, MVF_HIER_GROUP);
     p->sum_rows = h + block_h / 2;
     plan->n_tiles = p->n_tiles_across * mvf_divide_up_i32(level->rows, n_rows);
-    plan->top_shared_bytes = 4 * (p->sample_pitch * p->sample_rows +
-                                  p->table_pitch * p->table_rows + p->sum_pitch * p->sum_rows) +
-                             MVF_HIER_TOP_THREADS / 32 * block_w * block_h * size;
+    plan->top_shared_bytes =
+        4 * (p->sample_pitch * p->sample_rows + p->table_pitch * p->table_rows +
+             MVF_HIER_TABLE_MORE + p->sum_pitch * p->sum_rows) +
+        MVF_HIER_TOP_THREADS / 32 * block_w * block_h * size;
 }
 
 /* Of the tiles that fit into shared memory the one with the least of its table for each block. */

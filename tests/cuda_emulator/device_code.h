@@ -578,6 +578,11 @@ static inline uint4 load_words4(const void *shared)
     return *(const uint4 *)shared;
 }
 
+static inline void store_words4(void *shared, uint4 v)
+{
+    *(uint4 *)shared = v;
+}
+
 static inline uint32_t add_shared(uint32_t *shared, uint32_t value)
 {
     return atomicAdd(shared, value);
