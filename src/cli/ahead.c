@@ -6,7 +6,7 @@ static void *read_frames(void *opaque)
     ahead *a = opaque;
     pthread_mutex_lock(&a->mutex);
     while (!a->has_ended) {
-        if (!a->is_stopping && a->n == AHEAD_FRAMES) {
+        if (!a->is_stopping && a->n >= (size_t)a->n_most) {
             pthread_cond_wait(&a->changed, &a->mutex);
             continue;
         }
@@ -18,7 +18,7 @@ static void *read_frames(void *opaque)
             pthread_mutex_lock(&a->mutex);
         }
         if (status == MVF_OK) {
-            a->frames[(a->first + a->n++) % AHEAD_FRAMES] = frame;
+            a->frames[(a->first + a->n++) % AHEAD_MOST_FRAMES] = frame;
             a->n_left--;
         }
         a->has_ended = status != MVF_OK;
@@ -29,9 +29,9 @@ static void *read_frames(void *opaque)
     return NULL;
 }
 
-mvf_status ahead_open(ahead *a, line_reader read, void *opaque, int64_t n_frames)
+mvf_status ahead_open(ahead *a, line_reader read, void *opaque, int64_t n_frames, int32_t n_ahead)
 {
-    *a = (ahead){.read = read, .opaque = opaque, .n_left = n_frames};
+    *a = (ahead){.read = read, .opaque = opaque, .n_left = n_frames, .n_most = n_ahead};
     if (pthread_mutex_init(&a->mutex, NULL))
         return MVF_ERROR_MEMORY;
     pthread_cond_init(&a->changed, NULL);
@@ -40,6 +40,13 @@ mvf_status ahead_open(ahead *a, line_reader read, void *opaque, int64_t n_frames
     pthread_cond_destroy(&a->changed);
     pthread_mutex_destroy(&a->mutex);
     return MVF_ERROR_MEMORY;
+}
+
+void ahead_limit(ahead *a, int32_t n_ahead)
+{
+    pthread_mutex_lock(&a->mutex);
+    a->n_most = n_ahead;
+    pthread_mutex_unlock(&a->mutex);
 }
 
 mvf_status ahead_read(void *opaque, mvf_frame **frame)
@@ -52,7 +59,7 @@ mvf_status ahead_read(void *opaque, mvf_frame **frame)
         pthread_cond_wait(&a->changed, &a->mutex);
     if (a->n) {
         *frame = a->frames[a->first];
-        a->first = (a->first + 1) % AHEAD_FRAMES;
+        a->first = (a->first + 1) % AHEAD_MOST_FRAMES;
         a->n--;
         pthread_cond_signal(&a->changed);
     } else {
@@ -69,7 +76,7 @@ void ahead_close(ahead *a)
     pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->mutex);
     pthread_join(a->thread, NULL);
-    for (; a->n; a->n--, a->first = (a->first + 1) % AHEAD_FRAMES)
+    for (; a->n; a->n--, a->first = (a->first + 1) % AHEAD_MOST_FRAMES)
         mvf_frame_free(&a->frames[a->first]);
     pthread_cond_destroy(&a->changed);
     pthread_mutex_destroy(&a->mutex);

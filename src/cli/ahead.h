@@ -12,7 +12,9 @@
 
 /* Frames that wait: enough that neither side waits for the other's next one, and few, since a GPU's
  * decoder has few places for them. */
-#define AHEAD_FRAMES 2
+#define AHEAD_LEAST_FRAMES 2
+/* Where decoding need not wait until a GPU is there. */
+#define AHEAD_MOST_FRAMES 64
 
 typedef struct ahead {
     line_reader read;
@@ -22,15 +24,20 @@ typedef struct ahead {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    mvf_frame *frames[AHEAD_FRAMES];
+    mvf_frame *frames[AHEAD_MOST_FRAMES];
     size_t first, n;
+    int32_t n_most;
     /* What comes after the frames, once that is known. */
     int has_ended, is_stopping;
     mvf_status ended;
 } ahead;
 
-/* Begins to read up to `n_frames` frames. MVF_ERROR_MEMORY. */
-mvf_status ahead_open(ahead *a, line_reader read, void *opaque, int64_t n_frames);
+/* Begins to read up to `n_frames` frames, of which `n_ahead` may wait, AHEAD_LEAST_FRAMES to
+ * AHEAD_MOST_FRAMES. MVF_ERROR_MEMORY. */
+mvf_status ahead_open(ahead *a, line_reader read, void *opaque, int64_t n_frames, int32_t n_ahead);
+
+/* From here on only `n_ahead` frames may wait. */
+void ahead_limit(ahead *a, int32_t n_ahead);
 
 /* The next frame, or what the reader returned instead, as a line_reader; MVF_EOF after so many. */
 mvf_status ahead_read(void *opaque, mvf_frame **frame);

@@ -139,7 +139,10 @@ static mvf_status fit_searcher(line *l, const line_frame *frame)
     l->width = frame->width;
     l->height = frame->height;
     l->bit_depth = frame->bit_depth;
-    return open_searcher(l);
+    int64_t start = timing_now();
+    status = open_searcher(l);
+    timing_add(&l->spent, TIMING_START, start);
+    return status;
 }
 
 /* A second owner of the frame's samples, which waits for its field. */

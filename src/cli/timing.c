@@ -32,7 +32,7 @@ void timing_gather(timing *sum, timing *mean, const timing *one, int32_t n)
 void timing_print(const timing *sum, const timing *mean, int32_t n_workers, int64_t n_frames,
                   int64_t wall_ns)
 {
-    static const char *const names[] = {"decode", "transfer", "search", "write"};
+    static const char *const names[] = {"start", "decode", "transfer", "search", "write"};
     double seconds = 1e-9 * (double)(wall_ns > 0 ? wall_ns : 1);
     int longest = 0;
     for (int i = 1; i < TIMING_STAGES; i++)

@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 typedef enum timing_stage {
+    /* Until decoders and searchers are there, GPUs included. */
+    TIMING_START,
     /* Until the next frame is there: reading, decoding, and luma that has to be converted. */
     TIMING_DECODE,
     /* Until its samples are taken over: planes, uploads. */

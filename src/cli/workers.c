@@ -14,6 +14,8 @@
 
 /* Beyond what may wait, only so many of the section whose turn it is. */
 #define LEAST_FIELDS 8
+/* Of frames in host memory that wait for a search, of all workers together: of 8 bits, 200 MB. */
+#define MOST_PX_AHEAD ((int64_t)1 << 27)
 
 typedef struct node {
     mvf_field *field;
@@ -216,31 +218,70 @@ static job *take_job(crew *c)
     }
 }
 
-/* The source itself, read by another thread: with one decoder nothing else would decode while
- * frames are handed to the search and fields taken from it. */
+/* Whether the first search may wait for a GPU meanwhile as decoding in software goes on. */
+static int opens_gpu(const worker *self)
+{
+    const mvf_source_info *info = mvf_source_get_info(self->crew->source);
+    return !self->l.searcher && self->l.search.backend != MVF_BACKEND_CPU &&
+           self->crew->options->vectors != VECTORS_CODEC && !info->is_live &&
+           info->hwaccel == MVF_HWACCEL_NONE;
+}
+
+static int32_t frames_while_opening(const crew *c)
+{
+    const mvf_source_info *info = mvf_source_get_info(c->source);
+    int64_t n_px = (int64_t)info->width * info->height * c->plan->n_workers;
+    int64_t n = n_px > 0 ? MOST_PX_AHEAD / n_px : 0;
+    return n < AHEAD_LEAST_FRAMES  ? AHEAD_LEAST_FRAMES
+           : n > AHEAD_MOST_FRAMES ? AHEAD_MOST_FRAMES
+                                   : (int32_t)n;
+}
+
+/* Reads ahead into the time that the GPU takes to be there. */
+static mvf_status read_ahead(worker *self, ahead *a, const line_frames *frames)
+{
+    const cli_options *options = self->crew->options;
+    mvf_device_info device;
+    int opens = opens_gpu(self);
+    int64_t n_frames = frames->end - frames->start;
+    if (options->vectors == VECTORS_SEARCH && frames->end < INT64_MAX)
+        n_frames += (options->reference & REFERENCE_NEXT) != 0;
+    mvf_status status = ahead_open(a, frames->read, frames->opaque, n_frames,
+                                   opens ? frames_while_opening(self->crew) : AHEAD_LEAST_FRAMES);
+    if (status == MVF_OK && opens &&
+        (mvf_device_describe(self->l.search.device, &device, NULL) != MVF_OK || !device.usable))
+        ahead_limit(a, AHEAD_LEAST_FRAMES);
+    return status;
+}
+
+/* With frames that are read by another thread: nothing else would decode while they are handed to
+ * the search and fields taken from it. */
 static mvf_status work_ahead(worker *self, line_frames frames)
 {
     ahead a;
-    mvf_status status = MVF_OK;
-    if (self->at->n_runs > 1)
-        status =
-            run_read_again(self->crew->source, self->crew->options, frames.first, &frames.start);
-    if (status != MVF_OK)
-        return status;
-    int64_t n_frames = frames.end - frames.start;
-    if (self->crew->options->vectors == VECTORS_SEARCH && frames.end < INT64_MAX)
-        n_frames += (self->crew->options->reference & REFERENCE_NEXT) != 0;
-    status = ahead_open(&a, frames.read, frames.opaque, n_frames);
+    mvf_status status = read_ahead(self, &a, &frames);
     if (status != MVF_OK)
         return status;
     frames.read = ahead_read;
     frames.opaque = &a;
     status = line_run(&self->l, &frames);
     /* A read of an input that gives nothing ends no other way. */
-    run_break_off(1);
+    if (!self->at->section)
+        run_break_off(1);
     ahead_close(&a);
-    run_break_off(0);
+    if (!self->at->section)
+        run_break_off(0);
     return status;
+}
+
+/* The source itself. */
+static mvf_status work_whole(worker *self, line_frames frames)
+{
+    mvf_status status = MVF_OK;
+    if (self->at->n_runs > 1)
+        status =
+            run_read_again(self->crew->source, self->crew->options, frames.first, &frames.start);
+    return status == MVF_OK ? work_ahead(self, frames) : status;
 }
 
 /* Without the mutex. */
@@ -250,13 +291,15 @@ static mvf_status work(worker *self, job *j)
     self->at = j;
     line_frames frames = j->frames;
     if (!j->section)
-        return work_ahead(self, frames);
+        return work_whole(self, frames);
     if (!self->reader) {
         mvf_source_options options;
         run_source_options(&options, c->options);
         options.threads = c->plan->threads_per_worker;
         options.device = self->l.search.device;
+        int64_t start = timing_now();
         mvf_status status = mvf_section_reader_open(&self->reader, c->source, &options);
+        timing_add(&self->l.spent, TIMING_START, start);
         if (status != MVF_OK)
             return status;
     }
@@ -265,7 +308,7 @@ static mvf_status work(worker *self, job *j)
     /* One that has read on cannot be begun again. */
     if (status != MVF_OK)
         return status == MVF_ERROR_UNSUPPORTED ? MVF_ERROR_DATA : status;
-    return line_run(&self->l, &frames);
+    return work_ahead(self, frames);
 }
 
 /* Whether the worker ends since its device is gone, of several: then the job waits for another one.
