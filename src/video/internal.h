@@ -276,6 +276,8 @@ struct mvf_source {
      */
     atomic_int gpu_refusal_is_said;
     mvf_source *whole;
+    /* Whether FFmpeg is making one. */
+    int makes_session;
     /* Sessions with NVDEC that were asked for, by it and by the readers of its sections. */
     _Atomic int64_t n_gpu_sessions;
     AVFrame *received;

@@ -179,6 +179,18 @@ int mvf_nvdec_attach(mvf_nvdec *nvdec, AVCodecContext *codec)
     return 0;
 }
 
+static pthread_mutex_t session_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void mvf_nvdec_begin_session(void)
+{
+    pthread_mutex_lock(&session_mutex);
+}
+
+void mvf_nvdec_end_session(void)
+{
+    pthread_mutex_unlock(&session_mutex);
+}
+
 mvf_status mvf_nvdec_finish(mvf_nvdec *nvdec)
 {
     const nvdec_base *base = ((AVHWDeviceContext *)(void *)nvdec->device->data)->user_opaque;

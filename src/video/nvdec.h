@@ -29,6 +29,11 @@ const AVCodec *mvf_nvdec_find_decoder(enum AVCodecID codec);
  * be AV_PIX_FMT_CUDA. 0 or AVERROR(ENOMEM). */
 int mvf_nvdec_attach(mvf_nvdec *nvdec, AVCodecContext *codec);
 
+/* Around the making of a session, on one thread: in several threads at once the driver makes all of
+ * them little by little, and none can decode until all are made. */
+void mvf_nvdec_begin_session(void);
+void mvf_nvdec_end_session(void);
+
 /* Waits for whatever uses surfaces of the decoder, before that is closed. MVF_ERROR_DEVICE, without
  * a message: the device has failed. */
 mvf_status mvf_nvdec_finish(mvf_nvdec *nvdec);

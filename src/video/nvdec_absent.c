@@ -31,6 +31,14 @@ int mvf_nvdec_attach(mvf_nvdec *nvdec, AVCodecContext *codec)
     return AVERROR(ENOSYS);
 }
 
+void mvf_nvdec_begin_session(void)
+{
+}
+
+void mvf_nvdec_end_session(void)
+{
+}
+
 mvf_status mvf_nvdec_finish(mvf_nvdec *nvdec)
 {
     (void)nvdec;

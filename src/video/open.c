@@ -351,6 +351,10 @@ static enum AVPixelFormat choose_format(AVCodecContext *codec, const enum AVPixe
     for (int i = 0; formats[i] != AV_PIX_FMT_NONE && !source->gpu_refused; i++)
         if (formats[i] == AV_PIX_FMT_CUDA) {
             atomic_fetch_add(&(source->whole ? source->whole : source)->n_gpu_sessions, 1);
+            /* It is made once this has returned. */
+            if (!source->makes_session)
+                mvf_nvdec_begin_session();
+            source->makes_session = 1;
             return AV_PIX_FMT_CUDA;
         }
     if (!source->gpu_refused)

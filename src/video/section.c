@@ -12,6 +12,10 @@
  * decoder has to be flushed for it and that takes long. */
 #define LEAST_FRAMES_ON_GPU 120
 #define LEAST_FRAMES_AFTER_FLUSH 300
+/* Shorter ones on a GPU towards the end, so that its decoders end at about the same time: that part
+ * of what is left, but not less than so many frames. */
+#define PART_OF_REST 14
+#define LEAST_FRAMES_AT_END 30
 /* Packets that wait; where no cut is found among so many, what follows is one section. */
 #define MOST_BYTES (64 << 20)
 #define MOST_BEYOND 2
@@ -135,6 +139,18 @@ static int read_ahead(mvf_source *source)
     return error;
 }
 
+/* How many frames the section that begins next has at least where it need not end with a flush. */
+static int64_t usual_frames(const mvf_source *source)
+{
+    int64_t n_frames = source->info.frame_count_hint;
+    if (!source->decodes_on_gpu)
+        return LEAST_FRAMES;
+    int64_t part = (n_frames - source->sections.start.frame) / PART_OF_REST;
+    if (n_frames <= 0 || part > LEAST_FRAMES_ON_GPU)
+        return LEAST_FRAMES_ON_GPU;
+    return part > LEAST_FRAMES_AT_END ? part : LEAST_FRAMES_AT_END;
+}
+
 /* Whether one of the entries that were found is far enough from the section's start; the others are
  * forgotten. */
 static int find_cut(mvf_source *source, mvf_entry *cut)
@@ -142,7 +158,7 @@ static int find_cut(mvf_source *source, mvf_entry *cut)
     mvf_sections *sections = &source->sections;
     mvf_entries *entries = &sections->entries;
     int is_slow_to_flush = mvf_source_is_slow_to_flush(source), found = 0;
-    int64_t usual = source->decodes_on_gpu ? LEAST_FRAMES_ON_GPU : LEAST_FRAMES;
+    int64_t usual = usual_frames(source);
     for (size_t i = 0; i < entries->n && !found; i++) {
         *cut = entries->entries[i];
         int64_t least = is_slow_to_flush && !cut->is_idr ? LEAST_FRAMES_AFTER_FLUSH : usual;

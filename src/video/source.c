@@ -134,10 +134,19 @@ static int read_packet(void *context, AVPacket *packet)
     }
 }
 
+/* A call that may have made a session with NVDEC is over. */
+static void end_session(mvf_source *source)
+{
+    if (source->makes_session)
+        mvf_nvdec_end_session();
+    source->makes_session = 0;
+}
+
 static int send_packet(void *context, const AVPacket *packet)
 {
     mvf_source *source = context;
     int error = avcodec_send_packet(source->codec, packet);
+    end_session(source);
     return source->out_of_memory ? AVERROR(ENOMEM) : error;
 }
 
@@ -145,6 +154,7 @@ static int receive_frame(void *context, AVFrame *frame)
 {
     mvf_source *source = context;
     int error = avcodec_receive_frame(source->codec, frame);
+    end_session(source);
     return source->out_of_memory ? AVERROR(ENOMEM) : error;
 }
 

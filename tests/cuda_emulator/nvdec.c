@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <libavcodec/avcodec.h>
 
@@ -20,6 +21,10 @@ static const char *const call_names[N_CALLS] = {"cuvidCreateDecoder", "cuvidDest
                                                 "cuvidUnmapVideoFrame64"};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long counts[N_CALLS];
+/* Sessions that are being made, and when they were most. */
+static int n_making, most_making;
+/* So long that threads that make some at once do meet. */
+#define MAKING_US 5000
 
 typedef struct session {
     cuvid_create_info info;
@@ -56,6 +61,8 @@ __attribute__((destructor)) static void write_calls(void)
     for (int i = 0; i < N_CALLS; i++)
         if (counts[i])
             fprintf(file, "%s %lu\n", call_names[i], counts[i]);
+    if (most_making)
+        fprintf(file, "most making %d\n", most_making);
     if (counts[CALL_CREATE] != counts[CALL_DESTROY])
         fprintf(file, "left sessions %lu\n", counts[CALL_CREATE] - counts[CALL_DESTROY]);
     fclose(file);
@@ -134,9 +141,20 @@ static CUresult open_session(session *s)
     return CUDA_SUCCESS;
 }
 
+static void note_making(int change)
+{
+    pthread_mutex_lock(&lock);
+    n_making += change;
+    most_making = n_making > most_making ? n_making : most_making;
+    pthread_mutex_unlock(&lock);
+}
+
 CUresult cuvidCreateDecoder(void **decoder, cuvid_create_info *info)
 {
     session *s = calloc(1, sizeof *s);
+    note_making(1);
+    usleep(MAKING_US);
+    note_making(-1);
     if (!s)
         return CUDA_ERROR_OUT_OF_MEMORY;
     s->info = *info;

@@ -11,7 +11,8 @@
  *   NVDEC_EMULATOR_HEADERS=FILE  the parameter sets, with start codes; without it nothing is served
  *
  * The file of CUDA_EMULATOR_CALLS gets a line "NAME N" for each function called, and
- * "left sessions N" for those that were never destroyed.
+ * "left sessions N" for those that were never destroyed, and "most making N" for the most that were
+ * being made at a time.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
