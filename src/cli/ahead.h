@@ -14,7 +14,7 @@
  * decoder has few places for them. */
 #define AHEAD_LEAST_FRAMES 2
 /* Where decoding need not wait until a GPU is there. */
-#define AHEAD_MOST_FRAMES 64
+#define AHEAD_MOST_FRAMES 96
 
 typedef struct ahead {
     line_reader read;

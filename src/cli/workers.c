@@ -14,8 +14,8 @@
 
 /* Beyond what may wait, only so many of the section whose turn it is. */
 #define LEAST_FIELDS 8
-/* Of frames in host memory that wait for a search, of all workers together: of 8 bits, 200 MB. */
-#define MOST_PX_AHEAD ((int64_t)1 << 27)
+/* Of frames in host memory that wait for a GPU, of all workers together: of 8 bits, 300 MB. */
+#define MOST_PX_AHEAD ((int64_t)3 << 26)
 
 typedef struct node {
     mvf_field *field;
@@ -81,6 +81,8 @@ typedef struct crew {
     unsigned char is_lost[MAX_DEVICES];
     /* Of all threads, and of one of those that worked at the same time. */
     timing spent, share;
+    /* When the last field was handed over. */
+    int64_t ended_ns;
 } crew;
 
 static int64_t field_bytes(const mvf_field *field)
@@ -248,10 +250,13 @@ static mvf_status read_ahead(worker *self, ahead *a, const line_frames *frames)
         n_frames += (options->reference & REFERENCE_NEXT) != 0;
     mvf_status status = ahead_open(a, frames->read, frames->opaque, n_frames,
                                    opens ? frames_while_opening(self->crew) : AHEAD_LEAST_FRAMES);
-    if (status == MVF_OK && opens &&
-        (mvf_device_describe(self->l.search.device, &device, NULL) != MVF_OK || !device.usable))
+    if (status != MVF_OK || !opens)
+        return status;
+    int64_t start = timing_now();
+    if (mvf_device_describe(self->l.search.device, &device, NULL) != MVF_OK || !device.usable)
         ahead_limit(a, AHEAD_LEAST_FRAMES);
-    return status;
+    timing_add(&self->l.spent, TIMING_START, start);
+    return MVF_OK;
 }
 
 /* With frames that are read by another thread: nothing else would decode while they are handed to
@@ -460,6 +465,7 @@ static mvf_status write_fields(crew *c, run_consumer consume, void *opaque)
         }
     }
     c->is_stopping = 1;
+    c->ended_ns = timing_now();
     pthread_cond_broadcast(&c->may_go_on);
     pthread_mutex_unlock(&c->mutex);
     /* A worker may wait for an input that gives nothing. */
@@ -561,11 +567,12 @@ static mvf_status run_whole(crew *c, const worker_plan *plan, run_consumer consu
     return run_crew(c, plan, consume, opaque);
 }
 
-static void print_timing(const crew *c, int32_t n_workers, int64_t wall_ns)
+static void print_timing(const crew *c, int32_t n_workers, int64_t start)
 {
     mvf_source_report report;
     mvf_source_get_report(c->source, &report);
-    timing_print(&c->spent, &c->share, n_workers, c->n_done, wall_ns);
+    timing_print(&c->spent, &c->share, n_workers, c->n_done, c->ended_ns - start);
+    message_report("  close     %8.3f s afterwards", 1e-9 * (double)(timing_now() - c->ended_ns));
     if (report.gpu_sessions)
         message_report("  NVDEC     %8" PRId64 " sessions", report.gpu_sessions);
 }
@@ -573,7 +580,7 @@ static void print_timing(const crew *c, int32_t n_workers, int64_t wall_ns)
 static mvf_status run_planned(crew *c, const worker_plan *plan, run_consumer consume, void *opaque)
 {
     const worker_plan whole = worker_plan_whole(plan, c->options);
-    int64_t start = timing_now();
+    int64_t start = c->ended_ns = timing_now();
     mvf_status status = MVF_OK;
     progress_start(c->options->progress, run_expected_frames(c->source, c->options));
     c->needs_whole = plan->n_workers < 2;
@@ -586,7 +593,7 @@ static mvf_status run_planned(crew *c, const worker_plan *plan, run_consumer con
     }
     progress_clear();
     if (c->options->verbose)
-        print_timing(c, plan->n_workers, timing_now() - start);
+        print_timing(c, plan->n_workers, start);
     return status;
 }
 
