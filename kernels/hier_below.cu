@@ -12,7 +12,6 @@
 #include "rank.h"
 #include "sad.h"
 #include "search/rule.h"
-#include "walk.h"
 
 #define N_WARPS (MVF_HIER_BELOW_THREADS / 32)
 // How far candidates lie from a start, and how many are side by side.
@@ -40,11 +39,11 @@ struct below_block {
     int32_t block_h;
 };
 
-// The best candidate of a lane.
+// The best candidate, and, in a lane that has compared it, its vector as packed by pack().
 struct below_best {
     search_best best;
-    // As packed by pack().
     uint32_t vector;
+    bool is_mine;
 };
 
 static __device__ uint32_t pack(int32_t x, int32_t y)
@@ -87,20 +86,25 @@ static __device__ int32_t cut(int32_t value, int32_t range)
     return min(max(value, -range), range);
 }
 
-// Lists the starts, each once; returns how many.
-static __device__ int32_t list_starts(const mvf_hier_below_params &p, uint32_t *starts, int32_t col,
-                                      int32_t row)
+// The match above that a lane's start comes from.
+static __device__ uint32_t load_parent(const mvf_hier_below_params &p, int32_t col, int32_t row)
 {
     int32_t lane = threadIdx.x % 32, shift = p.level.is_coarse;
     int32_t x = (col >> shift) + lane % 3 - 1, y = (row >> shift) + lane / 3 - 1;
-    uint32_t start = 0;
-    if (lane < MVF_HIER_STARTS - 1 && x >= 0 && y >= 0 && x < p.above_cols && y < p.above_rows) {
-        const uint2 *above = (const uint2 *)(p.above + blockIdx.z * p.level.pair_bytes);
-        uint32_t parent = above[y * p.above_cols + x].x;
-        start = pack(cut(2 * unpack_x(parent), p.level.range_x),
-                     cut(2 * unpack_y(parent), p.level.range_y));
-    }
-    // Lanes without a parent have the zero vector, as the last start has.
+    if (lane >= MVF_HIER_STARTS - 1 || x < 0 || y < 0 || x >= p.above_cols || y >= p.above_rows)
+        return 0;
+    const uint2 *above = (const uint2 *)(p.above + blockIdx.z * p.level.pair_bytes);
+    return above[y * p.above_cols + x].x;
+}
+
+// Lists the starts, each once; returns how many. Lanes without a parent have the zero vector, as
+// the last start has.
+static __device__ int32_t list_starts(const mvf_hier_level &level, uint32_t *starts,
+                                      uint32_t parent)
+{
+    int32_t lane = threadIdx.x % 32;
+    uint32_t start =
+        pack(cut(2 * unpack_x(parent), level.range_x), cut(2 * unpack_y(parent), level.range_y));
     uint32_t same = __match_any_sync(ALL_LANES, start);
     bool is_first = (same & ((1u << lane) - 1)) == 0;
     uint32_t firsts = __ballot_sync(ALL_LANES, is_first);
@@ -130,18 +134,30 @@ static __device__ void load_window(const mvf_hier_level &level, const below_bloc
                                    uint64_t plane, uint32_t start)
 {
     constexpr int32_t pitch = below_sizes<Sample, RowWords>::pitch;
+    constexpr int32_t n_across = pitch < 32 ? pitch : 32, n_down = 32 / n_across;
+    int32_t first_row = threadIdx.x % 32 / n_across, first_column = threadIdx.x % 32 % n_across;
     uint64_t from = plane + b.y * level.stride_bytes +
                     (b.x + unpack_x(start) - REACH) * (int64_t)sizeof(Sample);
     // The same for every row: strides are multiples of four.
     const uint32_t *words = (const uint32_t *)(from & ~(uint64_t)3);
     uint32_t shift = (uint32_t)(from & 3) * 8;
-    int32_t stride_words = (int32_t)(level.stride_bytes / 4);
-    int32_t first = unpack_y(start) - REACH, n_rows = b.h + 2 * REACH;
-    for (thread_walk w = start_walk(threadIdx.x % 32, 32, pitch); w.row < n_rows; take_step(w)) {
-        int32_t y = min(max(first + w.row, -level.range_y), level.range_y + b.h - 1);
-        const uint32_t *at = words + (y * stride_words + w.column);
-        to[w.row * pitch + w.column] = __funnelshift_r(at[0], at[1], shift);
-    }
+    int32_t stride_words = (int32_t)(level.stride_bytes / 4), last = level.range_y + b.h - 1;
+    int32_t y_of_first = unpack_y(start) - REACH, n_rows = first_row < n_down ? b.h + 2 * REACH : 0;
+    for (int32_t column = first_column; column < pitch; column += n_across)
+        for (int32_t row = first_row; row < n_rows; row += MVF_HIER_LOADS * n_down) {
+            uint2 pairs[MVF_HIER_LOADS];
+#pragma unroll
+            for (int32_t i = 0; i < MVF_HIER_LOADS; i++) {
+                int32_t y = min(max(y_of_first + row + i * n_down, -level.range_y), last);
+                const uint32_t *at = words + (y * stride_words + column);
+                pairs[i] = make_uint2(__ldg(at), __ldg(at + 1));
+            }
+#pragma unroll
+            for (int32_t i = 0; i < MVF_HIER_LOADS; i++)
+                if (i == 0 || row + i * n_down < n_rows)
+                    to[(row + i * n_down) * pitch + column] =
+                        __funnelshift_r(pairs[i].x, pairs[i].y, shift);
+        }
 }
 
 // Two to the power of it lanes share the rows of a block with each of the candidates of n starts.
@@ -181,36 +197,43 @@ static __device__ int32_t compare_starts(uint32_t (&sums)[SIDE], const below_blo
     return unit;
 }
 
-// The better of `best` and of the candidates of n starts, in each lane its own.
+// The better of `best` and of the candidates of n starts.
 template <typename Sample, int32_t RowWords>
 static __device__ void take_starts(below_best &best, const below_block &b, const uint32_t *current,
                                    const uint32_t *windows, const uint32_t *starts, int32_t n)
 {
     uint32_t sums[SIDE] = {0, 0, 0};
     int32_t unit = compare_starts<Sample, RowWords>(sums, b, current, windows, n);
-    if (unit >= SIDE * n)
-        return;
-    uint32_t start = starts[unit / SIDE];
+    uint32_t start = starts[min(unit / SIDE, n - 1)];
     int32_t dx = unpack_x(start) - REACH, dy = unpack_y(start) - REACH + unit % SIDE;
-    if (dy < b.window.y_min || dy > b.window.y_max)
+    bool is_row = (unit < SIDE * n) & (dy >= b.window.y_min) & (dy <= b.window.y_max);
+#pragma unroll
+    for (int32_t j = 0; j < SIDE; j++)
+        if (!(is_row & (dx + j >= b.window.x_min) & (dx + j <= b.window.x_max)))
+            sums[j] = (uint32_t)NO_COST;
+    int32_t least = (int32_t)warp_min(min(min(sums[0], sums[1]), sums[2]));
+    if (least > best.best.cost)
         return;
+    uint32_t key = NO_KEY, vector = 0;
 #pragma unroll
     for (int32_t j = 0; j < SIDE; j++) {
-        uint32_t key = rank_key(dx + j, dy);
-        if (dx + j >= b.window.x_min && dx + j <= b.window.x_max &&
-            is_better((int32_t)sums[j], key, best.best))
-            best = {{(int32_t)sums[j], key}, pack(dx + j, dy)};
+        uint32_t own = rank_key(dx + j, dy);
+        if ((int32_t)sums[j] == least && own < key) {
+            key = own;
+            vector = pack(dx + j, dy);
+        }
     }
+    uint32_t least_key = warp_min(key);
+    if (is_better(least, least_key, best.best))
+        best = {{least, least_key}, vector, key == least_key};
 }
 
-// Writes the best of all lanes, as mvf_match.
+// Writes the best as mvf_match.
 static __device__ void store_best(uint64_t matches, int32_t index, const below_best &best)
 {
-    search_best least = warp_best(best.best);
-    uint32_t lanes =
-        __ballot_sync(ALL_LANES, best.best.cost == least.cost && best.best.key == least.key);
+    uint32_t lanes = __ballot_sync(ALL_LANES, best.is_mine);
     if ((int32_t)(threadIdx.x % 32) == __ffs((int32_t)lanes) - 1)
-        ((uint2 *)matches)[index] = make_uint2(best.vector, (uint32_t)least.cost);
+        ((uint2 *)matches)[index] = make_uint2(best.vector, (uint32_t)best.best.cost);
 }
 
 // A warp for each block: thread blocks go along the rows of blocks.
@@ -229,9 +252,10 @@ static __device__ void search(const mvf_hier_below_params &p)
     uint32_t *current = (uint32_t *)below_memory + warp * p.warp_words;
     uint32_t *windows = current + b.block_h * RowWords, *starts = shared.starts[warp];
     int32_t window_words = (b.block_h + 2 * REACH) * below_sizes<Sample, RowWords>::pitch;
+    uint32_t parent = load_parent(p, col, row);
     load_current<Sample, RowWords>(level, b, current, pair.current + level.offset_bytes);
-    int32_t n_starts = list_starts(p, starts, col, row);
-    below_best best = {{NO_COST, NO_KEY}, 0};
+    int32_t n_starts = list_starts(level, starts, parent);
+    below_best best = {{NO_COST, NO_KEY}, 0, false};
     for (int32_t first = 0; first < n_starts; first += p.n_at_once) {
         int32_t n = min(p.n_at_once, n_starts - first);
         for (int32_t i = 0; i < n; i++)

@@ -147,6 +147,8 @@
  * that leaves room for 36 warps and more. */
 #define MVF_HIER_STARTS 10
 #define MVF_HIER_BELOW_SHARED_BYTES (24 * 1024)
+/* Rows that one lane loads at once: three times six are those of a window of 16x16. */
+#define MVF_HIER_LOADS 3
 
 /* block_search.cu: any metric, rates and partitions. */
 
