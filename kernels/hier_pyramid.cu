@@ -6,6 +6,7 @@
 #include "sad.h"
 
 #define RUN MVF_PYRAMID_RUN
+#define ROWS MVF_PYRAMID_ROWS
 // A run of the level is made of samples 2x - 1 to 2x + 8 of the one below, which are among the
 // samples 2x - 4 to 2x + 11 in whole words.
 #define SPAN 16
@@ -46,31 +47,73 @@ static __device__ Sample halve_sample(const mvf_halve_params &p, int32_t x, int3
     return (Sample)((weigh(rows[0], rows[1], rows[2], rows[3]) + 32) >> 6);
 }
 
-// Samples of a run all inside the level: what lies outside the one below is there in its border.
-template <typename Sample>
-static __device__ void halve_run(const mvf_halve_params &p, int32_t x, int32_t y,
-                                 Sample (&run)[RUN])
+// A run of the level in words, from the four rows below it.
+static __device__ void weigh_run(uint32_t (&run)[2], const uint16_t *const (&rows)[4])
 {
-    constexpr int32_t per_word = 4 / sizeof(Sample);
-    constexpr uint32_t mask = sizeof(Sample) == 1 ? 0xff : 0xffff;
-    uint32_t columns[SPAN] = {};
+    uint32_t columns[SPAN] = {}, samples[RUN];
 #pragma unroll
     for (int32_t i = 0; i < 4; i++) {
-        const uint32_t *row = (const uint32_t *)(row_below<Sample>(p, 2 * y - 1 + i) + 2 * x - 4);
+        const uint32_t *row = (const uint32_t *)rows[i];
 #pragma unroll
-        for (int32_t w = FIRST / per_word; w <= LAST / per_word; w++) {
-            uint32_t word = row[w];
-#pragma unroll
-            for (int32_t k = 0; k < per_word; k++)
-                columns[w * per_word + k] +=
-                    (i == 1 || i == 2 ? 3 : 1) * (word >> 8 * sizeof(Sample) * k & mask);
+        for (int32_t w = FIRST / 2; w <= LAST / 2; w++) {
+            uint32_t word = __ldg(row + w), weight = i == 1 || i == 2 ? 3 : 1;
+            columns[2 * w] += weight * (word & 0xffff);
+            columns[2 * w + 1] += weight * (word >> 16);
         }
     }
 #pragma unroll
     for (int32_t i = 0; i < RUN; i++) {
         const uint32_t *c = columns + FIRST + 2 * i;
-        run[i] = (Sample)((weigh(c[0], c[1], c[2], c[3]) + 32) >> 6);
+        samples[i] = (weigh(c[0], c[1], c[2], c[3]) + 32) >> 6;
     }
+    run[0] = samples[0] | samples[1] << 16;
+    run[1] = samples[2] | samples[3] << 16;
+}
+
+// The same for bytes, two at a time: no sum takes more than 16 bits.
+static __device__ void weigh_run(uint32_t (&run)[1], const uint8_t *const (&rows)[4])
+{
+    uint32_t even[SPAN / 4] = {}, odd[SPAN / 4] = {}, pairs[RUN / 2];
+#pragma unroll
+    for (int32_t i = 0; i < 4; i++) {
+        const uint32_t *row = (const uint32_t *)rows[i];
+#pragma unroll
+        for (int32_t w = 0; w < SPAN / 4; w++) {
+            uint32_t word = __ldg(row + w), weight = i == 1 || i == 2 ? 3 : 1;
+            even[w] += weight * (word & 0x00ff00ffu);
+            odd[w] += weight * __byte_perm(word, 0, 0x4341);
+        }
+    }
+#pragma unroll
+    for (int32_t i = 0; i < RUN / 2; i++) {
+        uint32_t before = __byte_perm(odd[i], odd[i + 1], 0x5432);
+        uint32_t after = __byte_perm(even[i + 1], even[i + 2], 0x5432);
+        pairs[i] = (weigh(before, even[i + 1], odd[i + 1], after) + 32 * 0x10001u) >> 6;
+    }
+    run[0] = __byte_perm(pairs[0], pairs[1], 0x6420);
+}
+
+// Its first sample, or its last one, all over.
+static __device__ void repeat_edge(uint32_t (&run)[1], bool is_first)
+{
+    run[0] = __byte_perm(run[0], 0, is_first ? 0x0000 : 0x3333);
+}
+
+static __device__ void repeat_edge(uint32_t (&run)[2], bool is_first)
+{
+    run[0] = run[1] = is_first ? __byte_perm(run[0], 0, 0x1010) : __byte_perm(run[1], 0, 0x3232);
+}
+
+// Samples of a run all inside the level: what lies outside the one below is there in its border.
+template <typename Sample>
+static __device__ void halve_run(const mvf_halve_params &p, int32_t x, int32_t y,
+                                 uint32_t (&run)[sizeof(Sample)])
+{
+    const Sample *rows[4];
+#pragma unroll
+    for (int32_t i = 0; i < 4; i++)
+        rows[i] = row_below<Sample>(p, 2 * y - 1 + i) + 2 * x - 4;
+    weigh_run(run, rows);
 }
 
 // One thread writes a run of one row of the level with its borders.
@@ -81,21 +124,24 @@ template <typename Sample> static __device__ void halve(const mvf_halve_params &
     int64_t offset = (x + p.border_left) * (int64_t)sizeof(Sample);
     if (offset >= p.to_stride_bytes)
         return;
-    union {
-        Sample samples[RUN];
-        uint32_t words[sizeof(Sample)];
-    } out;
-    if (x >= 0 && x + RUN <= p.width) {
-        halve_run(p, x, y, out.samples);
+    uint32_t run[sizeof(Sample)] = {};
+    // Where words allow it, a run that is all border is made from the edge's.
+    int32_t inside = clamp_to(x, p.width - RUN);
+    bool is_whole = inside == x || x + RUN <= 0 || x >= p.width;
+    if (p.width >= RUN && inside % 2 == 0 && is_whole) {
+        halve_run<Sample>(p, inside, y, run);
+        if (inside != x)
+            repeat_edge(run, x < 0);
     } else {
 #pragma unroll
         for (int32_t i = 0; i < RUN; i++)
-            out.samples[i] = halve_sample<Sample>(p, x + i, y);
+            run[i * sizeof(Sample) / 4] |= (uint32_t)halve_sample<Sample>(p, x + i, y)
+                                           << 8 * (i * sizeof(Sample) % 4);
     }
     uint32_t *to = (uint32_t *)(p.frames[blockIdx.z] + p.to + row * p.to_stride_bytes + offset);
 #pragma unroll
     for (int32_t i = 0; i < (int32_t)sizeof(Sample); i++)
-        to[i] = out.words[i];
+        to[i] = run[i];
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PYRAMID_THREADS)
@@ -110,27 +156,72 @@ extern "C" __global__ void __launch_bounds__(MVF_PYRAMID_THREADS)
     halve<uint16_t>(p);
 }
 
-// One thread sums up the cells that begin at RUN samples of a row: their absolute differences from
-// zero.
-template <typename Sample> static __device__ void sum_cells(const mvf_cell_params &p)
+// Adds one row of the cells: their absolute differences from zero.
+template <typename Sample>
+static __device__ void add_row(uint32_t (&sums)[RUN], const uint8_t *row, int32_t n_words)
 {
-    int32_t x = RUN * (blockIdx.x * MVF_PYRAMID_THREADS + threadIdx.x), y = blockIdx.y;
+    constexpr int32_t more = ((RUN - 1) * (int32_t)sizeof(Sample) + 3) / 4;
+    const uint32_t *from = (const uint32_t *)row;
+    uint32_t words[more + 1];
+#pragma unroll
+    for (int32_t i = 0; i < more; i++)
+        words[i + 1] = __ldg(from + i);
+    for (int32_t w = 0; w < n_words; w++) {
+#pragma unroll
+        for (int32_t i = 0; i < more; i++)
+            words[i] = words[i + 1];
+        words[more] = __ldg(from + w + more);
+#pragma unroll
+        for (int32_t k = 0; k < RUN; k++)
+            sums[k] = sad_word<Sample>(word_at_sample<Sample>(words, k), 0, sums[k]);
+    }
+}
+
+// One thread sums up the cells that begin at RUN samples of ROWS rows: all rows from the first one
+// on, less those above a cell.
+template <typename Sample>
+static __device__ void sum_cells(const mvf_cell_params &p, int32_t cell_w, int32_t cell_h)
+{
+    int32_t x = RUN * (blockIdx.x * MVF_PYRAMID_THREADS + threadIdx.x), y = ROWS * blockIdx.y;
     if (x >= p.n_cols)
         return;
-    uint32_t sums[RUN] = {};
+    int32_t n_words = cell_w * (int32_t)sizeof(Sample) / 4;
+    uint32_t sums[RUN] = {}, above[ROWS][RUN];
     const uint8_t *row = (const uint8_t *)(p.frames[blockIdx.z] + p.from) +
                          y * p.from_stride_bytes + x * sizeof(Sample);
-    for (int32_t i = 0; i < p.cell_h; i++) {
-        const uint32_t *words = (const uint32_t *)row;
-        for (int32_t w = 0; w < p.cell_w * (int32_t)sizeof(Sample) / 4; w++) {
-            const uint32_t zero[1] = {0}, all[1] = {0xffffffffu};
-            add_words<Sample, 1, false>(sums, zero, words + w, all);
-        }
-        row += p.from_stride_bytes;
+    uint8_t *to =
+        (uint8_t *)(p.frames[blockIdx.z] + p.to) + y * p.to_stride_bytes + x * sizeof(uint16_t);
+#pragma unroll
+    for (int32_t i = 0; i < ROWS; i++) {
+#pragma unroll
+        for (int32_t k = 0; k < RUN; k++)
+            above[i][k] = sums[k];
+        add_row<Sample>(sums, row + i * p.from_stride_bytes, n_words);
     }
-    uint2 out = {sums[0] >> p.shift | sums[1] >> p.shift << 16,
-                 sums[2] >> p.shift | sums[3] >> p.shift << 16};
-    *(uint2 *)(p.frames[blockIdx.z] + p.to + y * p.to_stride_bytes + x * sizeof(uint16_t)) = out;
+    for (int32_t i = ROWS; i < cell_h; i++)
+        add_row<Sample>(sums, row + i * p.from_stride_bytes, n_words);
+    row += cell_h * p.from_stride_bytes;
+#pragma unroll
+    for (int32_t i = 0; i < ROWS; i++) {
+        uint32_t own[RUN];
+#pragma unroll
+        for (int32_t k = 0; k < RUN; k++)
+            own[k] = (sums[k] - above[i][k]) >> p.shift;
+        *(uint2 *)(to + i * p.to_stride_bytes) =
+            make_uint2(own[0] | own[1] << 16, own[2] | own[3] << 16);
+        if (i + 1 < ROWS)
+            add_row<Sample>(sums, row + i * p.from_stride_bytes, n_words);
+    }
+}
+
+// The cells of the smallest blocks, which have the most of them, are known where kernels are
+// compiled.
+template <typename Sample> static __device__ void sum_cells(const mvf_cell_params &p)
+{
+    if (p.cell_w == 4 && p.cell_h == 4)
+        sum_cells<Sample>(p, 4, 4);
+    else
+        sum_cells<Sample>(p, p.cell_w, p.cell_h);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PYRAMID_THREADS)

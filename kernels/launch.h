@@ -114,6 +114,8 @@
 /* Untried: threads, and samples of a level, or sums of cells, that one thread makes. */
 #define MVF_PYRAMID_THREADS 128
 #define MVF_PYRAMID_RUN 4
+/* Rows of sums that one thread makes: no more than a cell has. Untried. */
+#define MVF_PYRAMID_ROWS 4
 
 /* hier_top.cu: the top level of method hier. */
 

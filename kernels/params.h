@@ -171,7 +171,7 @@ static_assert(sizeof(mvf_halve_params) == 56 + 8 * MVF_CUDA_BATCH, "same layout 
 typedef struct mvf_cell_params {
     int64_t from, to;
     int64_t from_stride_bytes, to_stride_bytes;
-    /* Columns in whole runs; rows are the grid's. */
+    /* Columns in whole runs; rows are the grid's, several each. */
     int32_t n_cols, cell_w, cell_h, shift;
     uint64_t frames[MVF_CUDA_BATCH];
 } mvf_cell_params;

@@ -50,7 +50,8 @@ static void set_cells(mvf_hier_plan *plan, const mvf_search_config *config, int6
     plan->cells.n_cols = (int32_t)mvf_round_up_i64(plan->cells.n_cols, MVF_PYRAMID_RUN);
     plan->cells.to_stride_bytes =
         mvf_round_up_i64(plan->cells.n_cols * (int64_t)sizeof(uint16_t), MVF_PAD_BYTES);
-    plan->n_cell_rows = 2 * top->top + top->height + MORE_CELLS_BELOW;
+    plan->n_cell_rows = (int32_t)mvf_round_up_i64(2 * top->top + top->height + MORE_CELLS_BELOW,
+                                                  MVF_PYRAMID_ROWS);
     plan->cells.from = top->begin_bytes;
     plan->cells.to = begin_bytes;
     plan->plane_bytes += (size_t)plan->cells.to_stride_bytes * (size_t)plan->n_cell_rows;
@@ -334,7 +335,7 @@ mvf_status mvf_hier_build(mvf_cuda *cuda, const mvf_hier_plan *plan, const CUdev
     int32_t n_threads = cells.n_cols / MVF_PYRAMID_RUN;
     MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->sum_cells,
                  (unsigned)mvf_divide_up_i32(n_threads, MVF_PYRAMID_THREADS),
-                 (unsigned)plan->n_cell_rows, (unsigned)n_frames, MVF_PYRAMID_THREADS, 1, 1, 0,
+                 (unsigned)plan->n_cell_rows / MVF_PYRAMID_ROWS, (unsigned)n_frames, MVF_PYRAMID_THREADS, 1, 1, 0,
                  stream, arguments, NULL);
     return MVF_OK;
 }
