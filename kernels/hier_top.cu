@@ -49,12 +49,20 @@ struct top_shared {
     // Cost above, rank below.
     unsigned long long best[MVF_HIER_TILE_BLOCKS];
     top_own own[MVF_HIER_TILE_BLOCKS];
-    // The range of the blocks' own sums.
-    uint32_t lowest, highest;
+    // The range of the blocks' own sums, by warps.
+    uint32_t lowest[N_WARPS], highest[N_WARPS];
     int32_t next_item;
     // Groups of a warp that are to be compared: row and column among the block's.
-    uint16_t found[N_WARPS][MVF_HIER_FOUND];
+    uint16_t found[N_WARPS][32 + 32 * MVF_HIER_LISTED];
 };
+
+// A cell of a block: each thread has one at most.
+struct top_cell {
+    int32_t block, x, y;
+    uint32_t sum;
+    bool is_there;
+};
+static_assert(4 * MVF_HIER_TILE_BLOCKS <= MVF_HIER_TOP_THREADS, "a cell for each thread");
 
 struct top_tile {
     // Its blocks.
@@ -139,7 +147,7 @@ static __device__ top_tile locate_tile(const mvf_hier_top_params &p, uint32_t *m
     t.cell_h = t.block_h / 2;
     t.samples = memory;
     t.table = t.samples + p.sample_pitch * p.sample_rows;
-    t.current = t.table + p.table_pitch * p.table_rows + MVF_HIER_TABLE_MORE;
+    t.current = t.table + p.table_words;
     t.sums = t.current + N_WARPS * t.block_h * t.block_w * (int32_t)sizeof(Sample) / 4;
     return t;
 }
@@ -176,6 +184,12 @@ static __device__ void copy_samples(const mvf_hier_top_params &p, const top_tile
     __pipeline_commit();
 }
 
+// Copies that hold a row of sums.
+static __device__ int32_t sum_copies(const mvf_hier_top_params &p)
+{
+    return (p.sum_pitch + 1) / 2;
+}
+
 static __device__ const uint8_t *sums_at(const mvf_hier_top_params &p, uint64_t plane, int32_t x,
                                          int32_t y)
 {
@@ -183,30 +197,49 @@ static __device__ const uint8_t *sums_at(const mvf_hier_top_params &p, uint64_t 
            x * (int64_t)sizeof(uint16_t);
 }
 
-// The sum of cell 0 to 3 of a block of the current frame.
-static __device__ uint32_t own_sum(const mvf_hier_top_params &p, const top_tile &t,
-                                   uint64_t current, int32_t x, int32_t y, int32_t cell)
+// Starts the copy of all sums of cells that candidates of the tile have, to where their table will
+// be.
+static __device__ void copy_sums(const mvf_hier_top_params &p, const top_tile &t,
+                                 uint64_t reference)
 {
-    return *(const uint16_t *)sums_at(p, current, x + cell % 2 * t.cell_w, y + cell / 2 * t.cell_h);
+    const uint8_t *from = sums_at(p, reference, t.x, t.y);
+    int32_t n_across = sum_copies(p), n_rows = t.h + t.cell_h;
+    for (thread_walk w = start_walk(threadIdx.x, MVF_HIER_TOP_THREADS, n_across); w.row < n_rows;
+         take_step(w))
+        __pipeline_memcpy_async(t.table + 4 * (w.row * n_across + w.column),
+                                from + w.row * p.sums_stride_bytes + MVF_HIER_COPY_BYTES * w.column,
+                                MVF_HIER_COPY_BYTES);
+    __pipeline_commit();
 }
 
-static __device__ void find_range(const mvf_hier_top_params &p, const top_tile &t,
-                                  top_shared &shared, uint64_t current)
+static __device__ top_cell load_cell(const mvf_hier_top_params &p, const top_tile &t,
+                                     uint64_t current)
 {
-    int32_t n = 4 * t.n_cols * t.n_rows;
-    for (int32_t i = threadIdx.x; i < n; i += MVF_HIER_TOP_THREADS) {
-        int32_t x = origin_x(p.level, t.first_col + i / 4 % t.n_cols);
-        int32_t y = origin_y(p.level, t.first_row + i / 4 / t.n_cols);
-        uint32_t sum = own_sum(p, t, current, x, y, i % 4);
-        atomicMin(&shared.lowest, sum);
-        atomicMax(&shared.highest, sum);
+    uint32_t cell = threadIdx.x % 4, block = threadIdx.x / 4;
+    uint32_t row = block / (uint32_t)t.n_cols, col = block - row * (uint32_t)t.n_cols;
+    top_cell c = {(int32_t)block, origin_x(p.level, t.first_col + (int32_t)col),
+                  origin_y(p.level, t.first_row + (int32_t)row), 0, row < (uint32_t)t.n_rows};
+    if (c.is_there)
+        c.sum = *(const uint16_t *)sums_at(p, current, c.x + (int32_t)(cell % 2) * t.cell_w,
+                                           c.y + (int32_t)(cell / 2) * t.cell_h);
+    return c;
+}
+
+static __device__ void find_range(top_shared &shared, const top_cell &c)
+{
+    uint32_t lowest = warp_min(c.is_there ? c.sum : UINT32_MAX);
+    uint32_t highest = warp_max(c.is_there ? c.sum : 0);
+    if (threadIdx.x % 32 == 0) {
+        shared.lowest[threadIdx.x / 32] = lowest;
+        shared.highest[threadIdx.x / 32] = highest;
     }
 }
 
 static __device__ void set_scale(top_tile &t, const top_shared &shared)
 {
-    t.base = shared.lowest;
-    t.shift = max(24 - __clz((int32_t)(shared.highest - shared.lowest)), 0);
+    int32_t warp = threadIdx.x % N_WARPS;
+    t.base = warp_min(shared.lowest[warp]);
+    t.shift = max(24 - __clz((int32_t)(warp_max(shared.highest[warp]) - t.base)), 0);
 }
 
 // Two sums, scaled: each in the low byte of its half.
@@ -216,26 +249,15 @@ static __device__ uint32_t scale_sums(uint32_t sums, const top_tile &t)
     return __vminu2((__vmaxu2(sums, base) - base) >> t.shift & mask, 0x00ff00ffu);
 }
 
-static __device__ void load_sums(const mvf_hier_top_params &p, const top_tile &t,
-                                 uint64_t reference)
+// A byte for each sum.
+static __device__ void scale_all(const mvf_hier_top_params &p, const top_tile &t)
 {
-    const uint8_t *from = sums_at(p, reference, t.x, t.y);
-    int32_t n_across = (t.w + t.cell_w + GROUP - 1) / GROUP, n_rows = t.h + t.cell_h;
-    thread_walk w = start_walk(threadIdx.x, MVF_HIER_TOP_THREADS, n_across);
-    while (w.row < n_rows) {
-        uint2 sums[MVF_HIER_LOADS];
-        int32_t to[MVF_HIER_LOADS];
-#pragma unroll
-        for (int32_t i = 0; i < MVF_HIER_LOADS; i++, take_step(w)) {
-            to[i] = w.row < n_rows ? w.row * p.sum_pitch + w.column : -1;
-            if (to[i] >= 0)
-                sums[i] = *(const uint2 *)(from + w.row * p.sums_stride_bytes + 8 * w.column);
-        }
-#pragma unroll
-        for (int32_t i = 0; i < MVF_HIER_LOADS; i++)
-            if (to[i] >= 0)
-                t.sums[to[i]] =
-                    __byte_perm(scale_sums(sums[i].x, t), scale_sums(sums[i].y, t), 0x6420);
+    int32_t pitch = 4 * sum_copies(p), n_rows = t.h + t.cell_h;
+    for (thread_walk w = start_walk(threadIdx.x, MVF_HIER_TOP_THREADS, p.sum_pitch); w.row < n_rows;
+         take_step(w)) {
+        uint2 sums = *(const uint2 *)(t.table + w.row * pitch + 2 * w.column);
+        t.sums[w.row * p.sum_pitch + w.column] =
+            __byte_perm(scale_sums(sums.x, t), scale_sums(sums.y, t), 0x6420);
     }
 }
 
@@ -280,27 +302,20 @@ static __device__ void load_current(const mvf_hier_top_params &p, const top_tile
 
 // A cell's sum lies `rest` above a multiple of the step, so that scaling takes no more than that
 // from the difference to a sum above it, and the step's other end from that to a sum below.
-static __device__ top_own scale_block(const mvf_hier_top_params &p, const top_tile &t,
-                                      uint64_t current, int32_t x, int32_t y)
+static __device__ void scale_cell(const mvf_hier_top_params &p, const top_tile &t,
+                                  top_shared &shared, const top_cell &c)
 {
-    int32_t finer = p.bit_depth - 8, step = 1 << t.shift;
-    top_own own = {x, y, 0, 0};
+    int32_t finer = p.bit_depth - 8, step = 1 << t.shift, sum = (int32_t)(c.sum - t.base);
+    int32_t rest = sum & (step - 1);
+    int32_t loss = max(((rest + 1) << finer) - 1, ((step - rest) << finer) - 1);
+    uint32_t cells = (uint32_t)(sum >> t.shift) << 8 * (threadIdx.x % 4);
 #pragma unroll
-    for (int32_t cell = 0; cell < 4; cell++) {
-        int32_t sum = (int32_t)(own_sum(p, t, current, x, y, cell) - t.base);
-        int32_t rest = sum & (step - 1);
-        own.cells |= (uint32_t)(sum >> t.shift) << 8 * cell;
-        own.loss += max(((rest + 1) << finer) - 1, ((step - rest) << finer) - 1);
+    for (int32_t distance = 1; distance < 4; distance *= 2) {
+        loss += __shfl_xor_sync(ALL_LANES, loss, distance);
+        cells |= __shfl_xor_sync(ALL_LANES, cells, distance);
     }
-    return own;
-}
-
-static __device__ void scale_blocks(const mvf_hier_top_params &p, const top_tile &t,
-                                    top_shared &shared, uint64_t current)
-{
-    for (int32_t i = threadIdx.x; i < t.n_cols * t.n_rows; i += MVF_HIER_TOP_THREADS)
-        shared.own[i] = scale_block(p, t, current, origin_x(p.level, t.first_col + i % t.n_cols),
-                                    origin_y(p.level, t.first_row + i / t.n_cols));
+    if (c.is_there && threadIdx.x % 4 == 0)
+        shared.own[c.block] = {c.x, c.y, cells, loss};
 }
 
 template <typename Sample>
@@ -488,26 +503,27 @@ static __device__ uint16_t entry_of(int32_t row, int32_t group)
     return (uint16_t)(row << 8 | group);
 }
 
-// Lists groups that may win: all of them if there is room.
+// Lists groups that may win, a few of each lane: so that none waits long for another.
 static __device__ void list_groups(const top_block &b, top_left &left, uint16_t *found)
 {
-    int32_t lane = threadIdx.x % 32, n = __popc(left.most) + __popc(left.rest), end = n;
+    int32_t lane = threadIdx.x % 32;
+    int32_t n = min(__popc(left.most) + __popc(left.rest), MVF_HIER_LISTED), end = n;
 #pragma unroll
     for (int32_t distance = 1; distance < 32; distance *= 2) {
         int32_t before = __shfl_up_sync(ALL_LANES, end, distance);
         end += lane >= distance ? before : 0;
     }
-    int32_t at = left.n_found + end - n;
-    left.n_found = min(left.n_found + __shfl_sync(ALL_LANES, end, 31), MVF_HIER_FOUND);
-    for (; left.most && at < MVF_HIER_FOUND; at++) {
+    uint16_t *to = found + left.n_found + end - n;
+    left.n_found += __shfl_sync(ALL_LANES, end, 31);
+    for (; n > 0 && left.most; n--) {
         int32_t bit = 31 - __clz((int32_t)left.most);
         left.most ^= 1u << bit;
-        found[at] = entry_of(lane + 2 * (bit & HALF), bit & (HALF - 1));
+        *to++ = entry_of(lane + 2 * (bit & HALF), bit & (HALF - 1));
     }
-    for (; left.rest && at < MVF_HIER_FOUND; at++) {
+    for (; n > 0; n--) {
         int32_t bit = 31 - __clz((int32_t)left.rest);
         left.rest ^= 1u << bit;
-        found[at] = bit == 2 ? entry_of(b.n_shared_rows, lane) : entry_of(lane + 32 * bit, HALF);
+        *to++ = bit == 2 ? entry_of(b.n_shared_rows, lane) : entry_of(lane + 32 * bit, HALF);
     }
 }
 
@@ -579,20 +595,20 @@ static __device__ void search(const mvf_hier_top_params &p)
     const mvf_search_pair &pair = p.pairs[blockIdx.y];
     top_tile t = locate_tile<Sample>(p, (uint32_t *)top_memory);
     int32_t n_items = t.n_cols * t.n_rows * p.n_parts;
+    copy_sums(p, t, pair.reference);
     copy_samples<Sample>(p, t, pair.reference);
+    top_cell cell = load_cell(p, t, pair.current);
     for (int32_t i = threadIdx.x; i < MVF_HIER_TILE_BLOCKS; i += MVF_HIER_TOP_THREADS)
         shared.best[i] = (unsigned long long)NO_COST << 32 | NO_KEY;
-    if (threadIdx.x == 0) {
-        shared.lowest = UINT32_MAX;
-        shared.highest = 0;
+    if (threadIdx.x == 0)
         shared.next_item = 0;
-    }
-    __syncthreads();
-    find_range(p, t, shared, pair.current);
+    find_range(shared, cell);
+    // The sums are there, the samples may not be.
+    __pipeline_wait_prior(1);
     __syncthreads();
     set_scale(t, shared);
-    scale_blocks(p, t, shared, pair.current);
-    load_sums(p, t, pair.reference);
+    scale_cell(p, t, shared, cell);
+    scale_all(p, t);
     __syncthreads();
     fill_table(p, t);
     __pipeline_wait_prior(0);

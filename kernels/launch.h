@@ -124,7 +124,7 @@
 #define MVF_HIER_TOP_BLOCKS 3
 /* Fits: shared memory that the kernel declares, and what a tile may take beside it if that many
  * blocks are to share the 228 KiB of sm_90. */
-#define MVF_HIER_TOP_STATIC_BYTES 4224
+#define MVF_HIER_TOP_STATIC_BYTES 6272
 #define MVF_HIER_TILE_BYTES (228 * 1024 / MVF_HIER_TOP_BLOCKS - 1024 - MVF_HIER_TOP_STATIC_BYTES)
 /* Untried: most blocks of a tile, across or down, and in all. */
 #define MVF_HIER_TILE_SIDE 8
@@ -133,13 +133,12 @@
  * copies, of which the origins of windows are multiples. */
 #define MVF_HIER_GROUP 4
 #define MVF_HIER_COPY_BYTES 16
-/* Fits: most groups of a warp's list, and columns of groups that are left out together where ranges
- * are small; so many words past the table are read, to no end. */
-#define MVF_HIER_FOUND 160
+/* Most groups that a lane lists at a time. Untried. */
+#define MVF_HIER_LISTED 8
+/* Fits: columns of groups that are left out together where ranges are small, so that many words
+ * past the table are read, to no end. */
 #define MVF_HIER_COLUMNS 4
 #define MVF_HIER_TABLE_MORE (MVF_HIER_GROUP * (MVF_HIER_COLUMNS - 1))
-/* Loads of a thread that are on the way at once. Untried. */
-#define MVF_HIER_LOADS 4
 
 /* hier_below.cu: the levels below. */
 
@@ -149,7 +148,7 @@
  * that leaves room for 36 warps and more. */
 #define MVF_HIER_STARTS 10
 #define MVF_HIER_BELOW_SHARED_BYTES (24 * 1024)
-/* Rows that one lane loads at once: three times six are those of a window of 16x16. */
+/* Fits: rows that one lane loads at once, as three times six are those of a window of 16x16. */
 #define MVF_HIER_LOADS 3
 
 /* block_search.cu: any metric, rates and partitions. */

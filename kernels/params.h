@@ -215,7 +215,8 @@ typedef struct mvf_hier_top_params {
     /* Parts in which the candidates of a block are shared out, a warp each. */
     int32_t n_parts;
     int32_t sample_pitch, sample_rows, sum_pitch, sum_rows, table_pitch, table_rows;
-    int32_t reserved;
+    /* Of the table, where whole sums lie before. */
+    int32_t table_words;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_hier_top_params;
 

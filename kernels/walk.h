@@ -16,8 +16,10 @@ struct thread_walk {
 static __device__ inline thread_walk start_walk(int32_t thread, int32_t n_threads,
                                                 int32_t n_columns)
 {
-    return {thread / n_columns, thread % n_columns, n_columns, n_threads / n_columns,
-            n_threads % n_columns};
+    /* Divisions without a sign are shorter. */
+    uint32_t from = (uint32_t)thread, step = (uint32_t)n_threads, n = (uint32_t)n_columns;
+    return {(int32_t)(from / n), (int32_t)(from % n), n_columns, (int32_t)(step / n),
+            (int32_t)(step % n)};
 }
 
 static __device__ inline void take_step(thread_walk &walk)

@@ -17,7 +17,7 @@ extern const unsigned char mvf_fatbin_hier_below[];
 #define MORE_RIGHT (MVF_MAX_BLOCK + 8)
 #define MORE_BELOW MVF_MAX_BLOCK
 /* Cells whose sums are asked for beyond the range, where a level is smaller than its blocks. */
-#define MORE_CELLS_RIGHT 24
+#define MORE_CELLS_RIGHT 32
 #define MORE_CELLS_BELOW 16
 
 /* Planes. */
@@ -50,8 +50,8 @@ static void set_cells(mvf_hier_plan *plan, const mvf_search_config *config, int6
     plan->cells.n_cols = (int32_t)mvf_round_up_i64(plan->cells.n_cols, MVF_PYRAMID_RUN);
     plan->cells.to_stride_bytes =
         mvf_round_up_i64(plan->cells.n_cols * (int64_t)sizeof(uint16_t), MVF_PAD_BYTES);
-    plan->n_cell_rows = (int32_t)mvf_round_up_i64(2 * top->top + top->height + MORE_CELLS_BELOW,
-                                                  MVF_PYRAMID_ROWS);
+    plan->n_cell_rows =
+        (int32_t)mvf_round_up_i64(2 * top->top + top->height + MORE_CELLS_BELOW, MVF_PYRAMID_ROWS);
     plan->cells.from = top->begin_bytes;
     plan->cells.to = begin_bytes;
     plan->plane_bytes += (size_t)plan->cells.to_stride_bytes * (size_t)plan->n_cell_rows;
@@ -141,10 +141,13 @@ static void lay_out_tile(mvf_hier_plan *plan, const mvf_search_config *config, i
     p->table_rows = h;
     p->sum_pitch = mvf_divide_up_i32(w + block_w / 2, MVF_HIER_GROUP);
     p->sum_rows = h + block_h / 2;
+    /* Before there is a table, two bytes for each sum lie there, in whole copies. */
+    int32_t sum_bytes = (p->sum_pitch + 1) / 2 * MVF_HIER_COPY_BYTES * p->sum_rows;
+    p->table_words =
+        mvf_max_i32(p->table_pitch * p->table_rows + MVF_HIER_TABLE_MORE, sum_bytes / 4);
     plan->n_tiles = p->n_tiles_across * mvf_divide_up_i32(level->rows, n_rows);
     plan->top_shared_bytes =
-        4 * (p->sample_pitch * p->sample_rows + p->table_pitch * p->table_rows +
-             MVF_HIER_TABLE_MORE + p->sum_pitch * p->sum_rows) +
+        4 * (p->sample_pitch * p->sample_rows + p->table_words + p->sum_pitch * p->sum_rows) +
         MVF_HIER_TOP_THREADS / 32 * block_w * block_h * size;
 }
 
@@ -335,8 +338,8 @@ mvf_status mvf_hier_build(mvf_cuda *cuda, const mvf_hier_plan *plan, const CUdev
     int32_t n_threads = cells.n_cols / MVF_PYRAMID_RUN;
     MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->sum_cells,
                  (unsigned)mvf_divide_up_i32(n_threads, MVF_PYRAMID_THREADS),
-                 (unsigned)plan->n_cell_rows / MVF_PYRAMID_ROWS, (unsigned)n_frames, MVF_PYRAMID_THREADS, 1, 1, 0,
-                 stream, arguments, NULL);
+                 (unsigned)plan->n_cell_rows / MVF_PYRAMID_ROWS, (unsigned)n_frames,
+                 MVF_PYRAMID_THREADS, 1, 1, 0, stream, arguments, NULL);
     return MVF_OK;
 }
 
