@@ -109,7 +109,7 @@ static mvf_status load_frames(bench_engine *e, const check_plane *frames, int n_
         if (status != MVF_OK)
             return status;
         e->n_planes++;
-        status = mvf_engine_cuda.plane_load(e->engine, e->planes[i], &picture);
+        status = mvf_engine_cuda.plane_load(e->engine, e->planes[i], &picture, NULL);
         if (status != MVF_OK)
             return status;
     }

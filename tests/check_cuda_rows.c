@@ -74,7 +74,7 @@ static void load_planes(row_engine *e, const check_plane *planes)
 {
     for (int i = 0; i < N_PLANES; i++) {
         mvf_picture picture = check_plane_picture(&planes[i], i);
-        if (e->ops->plane_load(e->engine, e->planes[i], &picture) != MVF_OK)
+        if (e->ops->plane_load(e->engine, e->planes[i], &picture, NULL) != MVF_OK)
             give_up("a plane does not load");
     }
 }

@@ -226,7 +226,7 @@ static void check_who(check_run *run, mvf_smooth smooth, mvf_merge merge, int ex
     if (status == MVF_OK) {
         status = mvf_engine_cuda.plane_create(engine, &plane);
         if (status == MVF_OK)
-            status = mvf_engine_cuda.plane_load(engine, plane, &view);
+            status = mvf_engine_cuda.plane_load(engine, plane, &view, NULL);
         mvf_engine_job job = {
             .current = plane, .reference = plane, .matches = &match, .medians = &median};
         if (status == MVF_OK)

@@ -100,6 +100,8 @@ static const int pairs[N_PAIRS][2] = {{1, 0}, {2, 1}, {3, 2}, {2, 3}, {1, 2},
 
 typedef struct memory_case {
     int32_t max_in_flight, most_images;
+    /* Whether the pictures lie on the device. */
+    int on_gpu;
 } memory_case;
 
 /* Answers all pairs at once. */
@@ -135,7 +137,7 @@ static mvf_status answer_with(const mvf_search_config *config, const mvf_options
     for (int i = 0; i < N_FRAMES && status == MVF_OK; i++) {
         status = ops->plane_create(engine, &planes[i]);
         if (status == MVF_OK)
-            status = ops->plane_load(engine, planes[i], &pictures[i]);
+            status = ops->plane_load(engine, planes[i], &pictures[i], NULL);
     }
     if (status == MVF_OK)
         status = answer(engine, planes, jobs);
@@ -143,6 +145,26 @@ static mvf_status answer_with(const mvf_search_config *config, const mvf_options
         if (planes[i])
             ops->plane_destroy(engine, planes[i]);
     ops->close(engine);
+    return status;
+}
+
+/* The same with copies of the pictures on the device. */
+static mvf_status answer_on_gpu(const mvf_search_config *config, const mvf_options *options,
+                                const mvf_picture *pictures, mvf_engine_job *jobs)
+{
+    mvf_device_picture *copies[N_FRAMES] = {NULL};
+    mvf_picture copied[N_FRAMES];
+    mvf_status status = MVF_OK;
+    for (int i = 0; i < N_FRAMES && status == MVF_OK; i++) {
+        status = mvf_device_picture_open(&copies[i], 0, config->width, config->height,
+                                         config->bit_depth, &pictures[i], &options->logger);
+        if (status == MVF_OK)
+            mvf_device_picture_get(copies[i], &copied[i]);
+    }
+    if (status == MVF_OK)
+        status = answer_with(config, options, copied, jobs);
+    for (int i = 0; i < N_FRAMES; i++)
+        mvf_device_picture_close(&copies[i]);
     return status;
 }
 
@@ -170,21 +192,23 @@ static void check_memory_case(check_run *run, const mvf_options *of_cpu, int32_t
         jobs[i].confidence = calloc(config.n_matches, 1);
         jobs[i].dir = wanted[i]->blocks[0].dir;
     }
-    ok = ok && answer_with(&config, &options, pictures, jobs) == MVF_OK;
+    ok =
+        ok && (c.on_gpu ? answer_on_gpu : answer_with)(&config, &options, pictures, jobs) == MVF_OK;
     for (int i = 0; i < N_PAIRS; i++) {
         ok = ok && same_answer(wanted[i], &jobs[i]);
         free(jobs[i].blocks);
         free(jobs[i].confidence);
     }
-    snprintf(what, sizeof what, "truemotion on CUDA: step %d, %d pairs a batch, %d images",
-             options.step_x, c.max_in_flight, c.most_images);
+    snprintf(what, sizeof what, "truemotion on CUDA: step %d, %d pairs a batch, %d images%s",
+             options.step_x, c.max_in_flight, c.most_images, c.on_gpu ? ", on the GPU" : "");
     check_result(run, ok, what);
 }
 
 static void check_memory(check_run *run, int32_t step)
 {
     enum { WIDTH = 41, HEIGHT = 30 };
-    static const memory_case cases[] = {{8, 2}, {1, 2}, {2, 3}, {3, 4}, {8, 0}};
+    static const memory_case cases[] = {{8, 2, 0}, {1, 2, 0}, {2, 3, 0}, {3, 4, 0},
+                                        {8, 0, 0}, {8, 2, 1}, {2, 3, 1}, {8, 0, 1}};
     check_plane planes[N_FRAMES];
     mvf_picture pictures[N_FRAMES];
     mvf_field *wanted[N_PAIRS] = {NULL};

@@ -24,40 +24,43 @@ struct mvf_pool {
     worker *workers;
 };
 
-/* Takes the next task of the oldest job that has one left; called with the mutex held. */
-static mvf_pool_job *take_task(mvf_pool *pool, int32_t *task)
+/* Takes a job of which no task is left out of the queue. */
+static void remove_job(mvf_pool *pool, const mvf_pool_job *job)
 {
-    mvf_pool_job *job = pool->first_job;
-    if (!job)
-        return NULL;
-    *task = job->next_task++;
-    if (job->next_task == job->n_tasks) {
-        pool->first_job = job->next_job;
-        if (!pool->first_job)
-            pool->last_job = NULL;
+    mvf_pool_job **link = &pool->first_job, *before = NULL;
+    while (*link != job) {
+        before = *link;
+        link = &before->next_job;
     }
-    return job;
+    *link = job->next_job;
+    if (pool->last_job == job)
+        pool->last_job = before;
 }
 
+/* Runs the next task of a job that has one left; called with the mutex held, as it returns. */
+static void run_task(mvf_pool *pool, mvf_pool_job *job, int32_t index)
+{
+    int32_t task = job->next_task++;
+    if (job->next_task == job->n_tasks)
+        remove_job(pool, job);
+    pthread_mutex_unlock(&pool->mutex);
+    job->run(job->context, task, index);
+    pthread_mutex_lock(&pool->mutex);
+    if (++job->n_done == job->n_tasks)
+        pthread_cond_broadcast(&pool->job_done);
+}
+
+/* The oldest job first. */
 static void *work(void *argument)
 {
     worker *self = argument;
     mvf_pool *pool = self->pool;
     pthread_mutex_lock(&pool->mutex);
-    for (;;) {
-        int32_t task;
-        mvf_pool_job *job = take_task(pool, &task);
-        if (job) {
-            pthread_mutex_unlock(&pool->mutex);
-            job->run(job->context, task, self->index);
-            pthread_mutex_lock(&pool->mutex);
-            if (++job->n_done == job->n_tasks)
-                pthread_cond_broadcast(&pool->job_done);
-        } else if (pool->closing) {
-            break;
-        } else {
+    while (pool->first_job || !pool->closing) {
+        if (pool->first_job)
+            run_task(pool, pool->first_job, self->index);
+        else
             pthread_cond_wait(&pool->work_queued, &pool->mutex);
-        }
     }
     pthread_mutex_unlock(&pool->mutex);
     return NULL;
@@ -99,6 +102,11 @@ mvf_status mvf_pool_open(mvf_pool **out, int32_t n_workers)
     return MVF_OK;
 }
 
+int32_t mvf_pool_size(const mvf_pool *pool)
+{
+    return pool->n_workers;
+}
+
 void mvf_pool_submit(mvf_pool *pool, mvf_pool_job *job)
 {
     pthread_mutex_lock(&pool->mutex);
@@ -129,6 +137,16 @@ int mvf_pool_finished(mvf_pool *pool, mvf_pool_job *job, int wait)
     int finished = job->n_done >= job->n_tasks;
     pthread_mutex_unlock(&pool->mutex);
     return finished;
+}
+
+void mvf_pool_join(mvf_pool *pool, mvf_pool_job *job)
+{
+    pthread_mutex_lock(&pool->mutex);
+    while (job->next_task < job->n_tasks)
+        run_task(pool, job, -1);
+    while (job->n_done < job->n_tasks)
+        pthread_cond_wait(&pool->job_done, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 void mvf_pool_close(mvf_pool **slot)

@@ -26,11 +26,17 @@ typedef struct mvf_pool_job {
 /* Starts `n_workers` threads, numbered from 0. */
 mvf_status mvf_pool_open(mvf_pool **pool, int32_t n_workers);
 
+int32_t mvf_pool_size(const mvf_pool *pool);
+
 /* Queues a job; never blocks. */
 void mvf_pool_submit(mvf_pool *pool, mvf_pool_job *job);
 
 /* Whether all tasks of the job have run; with `wait` non-zero, once they have. */
 int mvf_pool_finished(mvf_pool *pool, mvf_pool_job *job, int wait);
+
+/* Takes part in a job that was queued, until all of its tasks have run. They get `worker` -1 from
+ * here. */
+void mvf_pool_join(mvf_pool *pool, mvf_pool_job *job);
 
 /* Waits for the queued jobs, then ends the threads. Does nothing for NULL. */
 void mvf_pool_close(mvf_pool **pool);

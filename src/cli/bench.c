@@ -83,8 +83,9 @@ static mvf_options search_options(const bench_run *run, const bench_limit *limit
     mvf_options options = run->options->search;
     options.backend = limit->backend;
     options.threads = limit->threads;
-    /* As many as a GPU takes at once; few on the CPU, to stay in little memory. */
-    options.max_in_flight = limit->backend == MVF_BACKEND_CUDA ? 32 : 4;
+    /* As many as can be for a GPU, which takes many at once; few on the CPU, to stay in little
+     * memory. */
+    options.max_in_flight = limit->backend == MVF_BACKEND_CUDA ? 64 : 4;
     return options;
 }
 

@@ -11,6 +11,7 @@
 
 #include <mvfield/search.h>
 
+#include "base/pool.h"
 #include "search/metric_rule.h"
 #include "search/patch.h"
 
@@ -118,9 +119,10 @@ typedef struct mvf_engine_ops {
     void (*close)(mvf_engine *engine);
     mvf_status (*plane_create)(mvf_engine *engine, mvf_engine_plane **plane);
     /* Takes the samples before it returns, or, of a picture with a stream, before that goes on. No
-     * pending job uses the plane. */
+     * pending job uses the plane. An engine without threads of its own may share out the work among
+     * `threads`, or NULL. */
     mvf_status (*plane_load)(mvf_engine *engine, mvf_engine_plane *plane,
-                             const mvf_picture *picture);
+                             const mvf_picture *picture, mvf_pool *threads);
     /* The samples in host memory (data and stride), so that another engine can take over. */
     mvf_status (*plane_view)(mvf_engine_plane *plane, mvf_picture *picture);
     /* CUDA's alone: copies the picture from device memory into rows without gaps, as it is (shift

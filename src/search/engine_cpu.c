@@ -156,9 +156,10 @@ static mvf_status cpu_plane_create(mvf_engine *engine, mvf_engine_plane **out)
 }
 
 static mvf_status cpu_plane_load(mvf_engine *engine, mvf_engine_plane *plane,
-                                 const mvf_picture *picture)
+                                 const mvf_picture *picture, mvf_pool *threads)
 {
     mvf_plane *frame = &plane->levels[0];
+    (void)threads;
     if (picture->memory != MVF_MEMORY_HOST)
         return MVF_ERROR_UNSUPPORTED;
     mvf_plane_load(frame, picture);

@@ -27,24 +27,35 @@
 extern const unsigned char mvf_fatbin_plane[];
 extern const unsigned char mvf_fatbin_self_test[];
 
-/* Batches in flight that keep the device busy; with fewer, the next one starts at once. */
+/* Batches in flight with which the next one starts only when it is full, and those with which it
+ * starts once it has its share of what may be in flight; with fewer it starts at once. A third one
+ * waits on the device while the second fills the places that the first leaves at its end. */
+#define MOST_BATCHES 3
 #define BUSY_BATCHES 2
+/* That share: one in so many. */
+#define BATCH_SHARE 8
 /* Answers of a batch take no more memory than this, unless one job's do. */
 #define BATCH_BYTES ((size_t)64 << 20)
+
+/* Pictures are copied by several threads in parts of so many bytes. */
+#define COPY_PART_BYTES ((size_t)128 << 10)
 
 _Static_assert(sizeof(mvf_match) == 8 && offsetof(mvf_match, y) == 2 &&
                    offsetof(mvf_match, cost) == 4,
                "search.cu writes this layout");
 
 /* Device memory of method truemotion that batches use in turn: images, and what the pairs of one
- * batch are searched in. */
-typedef enum area_kind { AREA_IMAGE, AREA_SEARCH, N_AREA_KINDS } area_kind;
+ * batch are searched in; and that planes use, from when they are loaded until their image is built.
+ */
+typedef enum area_kind { AREA_IMAGE, AREA_SEARCH, AREA_PICTURE, N_AREA_KINDS } area_kind;
 
 typedef struct area {
     CUdeviceptr memory;
-    /* The plane whose image it is, if any. */
+    /* The plane whose image or picture it is, if any. */
     mvf_engine_plane *holder;
     uint64_t last_use;
+    /* Of a picture: when it was read last. */
+    CUevent read;
 } area;
 
 typedef enum batch_state { BATCH_OPEN, BATCH_RUNNING, BATCH_DONE } batch_state;
@@ -102,7 +113,8 @@ struct mvf_engine {
     /* The rows of the picture that is on its way into a plane, or 0: not needed yet. */
     CUdeviceptr picture;
     size_t n_blocks;
-    int32_t batch_jobs;
+    /* Jobs of a full batch, and of one that starts while the device is busy. */
+    int32_t batch_jobs, least_jobs;
     batch *batches;
     /* The batch that takes jobs, or NULL. */
     batch *open;
@@ -127,6 +139,9 @@ struct mvf_engine_plane {
      * without one, and its area. */
     CUdeviceptr origin;
     int32_t area;
+    /* With method truemotion, from the upload until the image is built: where the picture is, too.
+     */
+    area *picture;
     CUevent uploaded;
     /* The list that mvf_engine.without_levels begins. */
     int is_without_levels;
@@ -190,6 +205,7 @@ static void set_batch_jobs(mvf_engine *engine, const mvf_options *options)
     if (jobs > MVF_CUDA_BATCH)
         jobs = MVF_CUDA_BATCH;
     engine->batch_jobs = jobs ? (int32_t)jobs : 1;
+    engine->least_jobs = options->max_in_flight / BATCH_SHARE;
 }
 
 static int is_truemotion(const mvf_engine *engine)
@@ -210,6 +226,8 @@ static mvf_status open_search(mvf_engine *engine)
     if (!is_truemotion(engine))
         return mvf_launch_plan_open(&engine->plan, cuda, &engine->config,
                                     engine->layout.stride_bytes);
+    /* Its batches have no memory for three at a time. */
+    engine->least_jobs = MVF_CUDA_BATCH;
     MVF_CUDA_TRY(cuda, cuStreamCreate, &engine->build, CU_STREAM_NON_BLOCKING);
     return mvf_tm_plan_open(&engine->truemotion, cuda, &engine->config,
                             engine->picture_stride_bytes, &engine->batch_jobs);
@@ -279,8 +297,11 @@ static void free_batch(mvf_cuda *cuda, batch *b)
 static void free_areas(mvf_engine *engine)
 {
     for (int kind = 0; kind < N_AREA_KINDS; kind++)
-        for (int32_t i = 0; i < engine->n_areas[kind]; i++)
+        for (int32_t i = 0; i < engine->n_areas[kind]; i++) {
             engine->cuda.driver.cuMemFree_v2(engine->areas[kind][i].memory);
+            if (engine->areas[kind][i].read)
+                engine->cuda.driver.cuEventDestroy_v2(engine->areas[kind][i].read);
+        }
 }
 
 static void close_in_context(mvf_engine *engine)
@@ -397,11 +418,19 @@ static void forget_image(mvf_engine *engine, mvf_engine_plane *plane)
     plane->origin = 0;
 }
 
+static void forget_picture(mvf_engine_plane *plane)
+{
+    if (plane->picture)
+        plane->picture->holder = NULL;
+    plane->picture = NULL;
+}
+
 static void cuda_plane_destroy(mvf_engine *engine, mvf_engine_plane *plane)
 {
     forget_levels(engine, plane);
     if (is_truemotion(engine))
         forget_image(engine, plane);
+    forget_picture(plane);
     if (mvf_cuda_enter(&engine->cuda) == MVF_OK) {
         free_plane(&engine->cuda, plane);
         mvf_cuda_leave(&engine->cuda);
@@ -464,17 +493,41 @@ static mvf_status need_staging(mvf_engine *engine, mvf_engine_plane *plane)
     return MVF_OK;
 }
 
-static mvf_status copy_host_picture(mvf_engine *engine, mvf_engine_plane *plane,
-                                    const mvf_picture *picture)
+/* Rows of a picture on their way into pinned memory, in parts. */
+typedef struct row_copy {
+    const mvf_search_config *config;
+    const mvf_picture *picture;
+    uint8_t *to;
+    int64_t to_stride_bytes;
+    int32_t n_parts;
+} row_copy;
+
+static void copy_rows(void *context, int32_t part, int32_t worker)
 {
-    const mvf_search_config *config = &engine->config;
+    const row_copy *copy = context;
+    const mvf_search_config *config = copy->config;
+    int64_t rows = config->height;
+    (void)worker;
+    for (int64_t y = rows * part / copy->n_parts; y < rows * (part + 1) / copy->n_parts; y++)
+        mvf_copy_row(copy->to + y * copy->to_stride_bytes,
+                     (const uint8_t *)copy->picture->data + y * copy->picture->stride_bytes,
+                     config->width, config->sample_bytes, copy->picture->shift_bits);
+}
+
+/* In small parts: threads that wake up late take fewer. */
+static mvf_status copy_host_picture(mvf_engine *engine, mvf_engine_plane *plane,
+                                    const mvf_picture *picture, mvf_pool *threads)
+{
     MVF_TRY(need_staging(engine, plane));
-    const uint8_t *from = picture->data;
-    uint8_t *to = plane->staging;
-    for (int32_t y = 0; y < config->height; y++) {
-        mvf_copy_row(to, from, config->width, config->sample_bytes, picture->shift_bits);
-        from += picture->stride_bytes;
-        to += engine->picture_stride_bytes;
+    size_t n_parts = picture_bytes(engine) / COPY_PART_BYTES;
+    row_copy copy = {&engine->config, picture, plane->staging, engine->picture_stride_bytes, 1};
+    if (threads && n_parts > 1) {
+        mvf_pool_job job = {.run = copy_rows, .context = &copy, .n_tasks = (int32_t)n_parts};
+        copy.n_parts = job.n_tasks;
+        mvf_pool_submit(threads, &job);
+        mvf_pool_join(threads, &job);
+    } else {
+        copy_rows(&copy, 0, 0);
     }
     plane->host_copy = HOST_COPY_HERE;
     return MVF_OK;
@@ -488,7 +541,7 @@ static mvf_status upload_picture(mvf_engine *engine, const mvf_engine_plane *pla
     return MVF_OK;
 }
 
-/* Samples of the plane's size that lie on the device are on their way to the host. */
+/* Samples of the plane's size that lie on the device are on their way to its pinned memory. */
 static mvf_status start_download(mvf_engine *engine, mvf_engine_plane *plane, CUdeviceptr from,
                                  int64_t stride_bytes)
 {
@@ -500,7 +553,6 @@ static mvf_status start_download(mvf_engine *engine, mvf_engine_plane *plane, CU
                           .WidthInBytes =
                               (size_t)engine->config.width * (size_t)engine->config.sample_bytes,
                           .Height = (size_t)engine->config.height};
-    MVF_TRY(need_staging(engine, plane));
     copy.dstHost = plane->staging;
     MVF_CUDA_TRY(&engine->cuda, cuMemcpy2DAsync_v2, &copy, engine->upload);
     plane->host_copy = HOST_COPY_COMING;
@@ -509,7 +561,7 @@ static mvf_status start_download(mvf_engine *engine, mvf_engine_plane *plane, CU
 
 /* Rows with borders round them, and shifted: `layout` says of what size. */
 static mvf_status pad(mvf_engine *engine, const device_rows *from, CUdeviceptr to,
-                      const mvf_cuda_layout *layout)
+                      const mvf_cuda_layout *layout, CUstream stream)
 {
     mvf_pad_params params = {.from = from->data,
                              .to = to,
@@ -526,14 +578,14 @@ static mvf_status pad(mvf_engine *engine, const device_rows *from, CUdeviceptr t
     void *arguments[] = {&params};
     int64_t columns = mvf_round_up_i64(layout->stride_bytes / MVF_PAD_BYTES, MVF_PAD_THREADS);
     MVF_CUDA_TRY(&engine->cuda, cuLaunchKernel, engine->pad, (unsigned)(columns / MVF_PAD_THREADS),
-                 (unsigned)layout->n_rows, 1, MVF_PAD_THREADS, 1, 1, 0, engine->upload, arguments,
-                 NULL);
+                 (unsigned)layout->n_rows, 1, MVF_PAD_THREADS, 1, 1, 0, stream, arguments, NULL);
     return MVF_OK;
 }
 
-static mvf_status build_plane(mvf_engine *engine, mvf_engine_plane *plane, const device_rows *from)
+static mvf_status build_plane(mvf_engine *engine, mvf_engine_plane *plane, const device_rows *from,
+                              CUstream stream)
 {
-    MVF_TRY(pad(engine, from, plane->padded, &engine->layout));
+    MVF_TRY(pad(engine, from, plane->padded, &engine->layout, stream));
     if (is_hier(engine) && !plane->is_without_levels) {
         plane->is_without_levels = 1;
         plane->next = engine->without_levels;
@@ -542,72 +594,140 @@ static mvf_status build_plane(mvf_engine *engine, mvf_engine_plane *plane, const
     return MVF_OK;
 }
 
-/* True motion builds images from the host's copy, when a search needs them. */
-static mvf_status take_truemotion_rows(mvf_engine *engine, mvf_engine_plane *plane,
+/* One more area for pictures. */
+static mvf_status add_picture_area(mvf_engine *engine, area *added)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    MVF_CUDA_TRY(cuda, cuMemAlloc_v2, &added->memory, engine->truemotion.picture_bytes);
+    engine->n_areas[AREA_PICTURE]++;
+    MVF_CUDA_TRY(cuda, cuEventCreate, &added->read, CU_EVENT_DISABLE_TIMING);
+    return MVF_OK;
+}
+
+/* Gives the plane a place for its picture, if there is one, for the upload stream to write to. */
+static mvf_status take_picture_area(mvf_engine *engine, mvf_engine_plane *plane)
+{
+    area *areas = engine->areas[AREA_PICTURE], *taken = areas;
+    while (taken < areas + engine->n_areas[AREA_PICTURE] && taken->holder)
+        taken++;
+    if (taken == areas + engine->truemotion.n_pictures)
+        return MVF_OK;
+    if (!taken->memory)
+        MVF_TRY(add_picture_area(engine, taken));
+    MVF_CUDA_TRY(&engine->cuda, cuStreamWaitEvent, engine->upload, taken->read, 0);
+    taken->holder = plane;
+    plane->picture = taken;
+    return MVF_OK;
+}
+
+/* True motion builds images when a search needs them: from the picture on the device, or, where
+ * that had no place, or the image has given way to others, from the host's copy. */
+static mvf_status load_truemotion_rows(mvf_engine *engine, mvf_engine_plane *plane,
                                        const device_rows *rows)
 {
     mvf_cuda_layout layout = {.stride_bytes = engine->picture_stride_bytes,
                               .n_rows = engine->config.height};
-    MVF_TRY(need_picture_memory(engine));
-    MVF_TRY(pad(engine, rows, engine->picture, &layout));
-    return start_download(engine, plane, engine->picture, engine->picture_stride_bytes);
+    MVF_TRY(take_picture_area(engine, plane));
+    if (!plane->picture)
+        MVF_TRY(need_picture_memory(engine));
+    CUdeviceptr to = plane->picture ? plane->picture->memory : engine->picture;
+    MVF_TRY(pad(engine, rows, to, &layout, engine->upload));
+    return start_download(engine, plane, to, engine->picture_stride_bytes);
 }
 
 /* The upload stream waits for the caller's, and that one for the plane. */
-static mvf_status load_device_picture(mvf_engine *engine, mvf_engine_plane *plane,
-                                      const mvf_picture *picture)
+static mvf_status load_truemotion_picture(mvf_engine *engine, mvf_engine_plane *plane,
+                                          const device_rows *rows, CUstream stream)
 {
     mvf_cuda *cuda = &engine->cuda;
-    CUstream stream = picture->stream;
-    device_rows rows = {(CUdeviceptr)(uintptr_t)picture->data, picture->stride_bytes,
-                        picture->shift_bits};
-    plane->host_copy = HOST_COPY_NONE;
+    MVF_TRY(need_staging(engine, plane));
     if (stream) {
         MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, stream);
         MVF_CUDA_TRY(cuda, cuStreamWaitEvent, engine->upload, plane->uploaded, 0);
     }
-    if (is_truemotion(engine))
-        MVF_TRY(take_truemotion_rows(engine, plane, &rows));
-    else
-        MVF_TRY(build_plane(engine, plane, &rows));
+    MVF_TRY(load_truemotion_rows(engine, plane, rows));
     MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, engine->upload);
     if (stream)
         MVF_CUDA_TRY(cuda, cuStreamWaitEvent, stream, plane->uploaded, 0);
+    return MVF_OK;
+}
+
+/* The picture is in pinned memory. */
+static mvf_status upload_truemotion_picture(mvf_engine *engine, mvf_engine_plane *plane)
+{
+    MVF_TRY(take_picture_area(engine, plane));
+    if (!plane->picture)
+        return MVF_OK;
+    MVF_CUDA_TRY(&engine->cuda, cuMemcpyHtoDAsync_v2, plane->picture->memory, plane->staging,
+                 picture_bytes(engine), engine->upload);
+    MVF_CUDA_TRY(&engine->cuda, cuEventRecord, plane->uploaded, engine->upload);
+    return MVF_OK;
+}
+
+/* On the caller's stream, for which the upload stream waits, and which waits for what was queued
+ * for the plane before. */
+static mvf_status load_search_picture(mvf_engine *engine, mvf_engine_plane *plane,
+                                      const device_rows *rows, CUstream stream)
+{
+    mvf_cuda *cuda = &engine->cuda;
+    if (stream)
+        MVF_CUDA_TRY(cuda, cuStreamWaitEvent, stream, plane->uploaded, 0);
+    MVF_TRY(build_plane(engine, plane, rows, stream ? stream : engine->upload));
+    MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, stream ? stream : engine->upload);
+    if (stream)
+        MVF_CUDA_TRY(cuda, cuStreamWaitEvent, engine->upload, plane->uploaded, 0);
+    return MVF_OK;
+}
+
+static mvf_status load_device_picture(mvf_engine *engine, mvf_engine_plane *plane,
+                                      const mvf_picture *picture)
+{
+    CUstream stream = picture->stream;
+    device_rows rows = {(CUdeviceptr)(uintptr_t)picture->data, picture->stride_bytes,
+                        picture->shift_bits};
+    plane->host_copy = HOST_COPY_NONE;
+    if (is_truemotion(engine))
+        MVF_TRY(load_truemotion_picture(engine, plane, &rows, stream));
     else
-        MVF_CUDA_TRY(cuda, cuEventSynchronize, plane->uploaded);
+        MVF_TRY(load_search_picture(engine, plane, &rows, stream));
+    if (!stream)
+        MVF_CUDA_TRY(&engine->cuda, cuEventSynchronize, plane->uploaded);
     return MVF_OK;
 }
 
 static mvf_status load_in_context(mvf_engine *engine, mvf_engine_plane *plane,
-                                  const mvf_picture *picture)
+                                  const mvf_picture *picture, mvf_pool *threads)
 {
     if (is_truemotion(engine))
         forget_image(engine, plane);
+    forget_picture(plane);
     if (picture->memory == MVF_MEMORY_CUDA)
         return load_device_picture(engine, plane, picture);
-    MVF_TRY(copy_host_picture(engine, plane, picture));
+    MVF_TRY(copy_host_picture(engine, plane, picture, threads));
     if (is_truemotion(engine))
-        return MVF_OK;
+        return upload_truemotion_picture(engine, plane);
     MVF_TRY(upload_picture(engine, plane));
     device_rows rows = own_rows(engine);
-    MVF_TRY(build_plane(engine, plane, &rows));
+    MVF_TRY(build_plane(engine, plane, &rows, engine->upload));
     MVF_CUDA_TRY(&engine->cuda, cuEventRecord, plane->uploaded, engine->upload);
     return MVF_OK;
 }
 
 static mvf_status cuda_plane_load(mvf_engine *engine, mvf_engine_plane *plane,
-                                  const mvf_picture *picture)
+                                  const mvf_picture *picture, mvf_pool *threads)
 {
     MVF_TRY(mvf_cuda_enter(&engine->cuda));
-    mvf_status status = load_in_context(engine, plane, picture);
+    mvf_status status = load_in_context(engine, plane, picture, threads);
     mvf_cuda_leave(&engine->cuda);
     return status;
 }
 
 static mvf_status bring_to_host(mvf_engine *engine, mvf_engine_plane *plane)
 {
-    if (plane->host_copy == HOST_COPY_NONE)
+    if (plane->host_copy == HOST_COPY_NONE) {
+        MVF_TRY(need_staging(engine, plane));
         MVF_TRY(start_download(engine, plane, plane->origin, engine->layout.stride_bytes));
+    }
     MVF_CUDA_TRY(&engine->cuda, cuStreamSynchronize, engine->upload);
     plane->host_copy = HOST_COPY_HERE;
     return MVF_OK;
@@ -922,9 +1042,13 @@ static mvf_status build_image(mvf_engine *engine, batch *b, mvf_engine_plane *pl
     area *a = &engine->areas[AREA_IMAGE][index];
     if (a->holder)
         forget_image(engine, a->holder);
-    /* A picture on the device may still be on its way to the host. */
+    /* The picture may still be on its way to the device, or to the host. */
     MVF_CUDA_TRY(cuda, cuStreamWaitEvent, engine->build, plane->uploaded, 0);
-    MVF_TRY(mvf_tm_build(cuda, &engine->truemotion, plane->staging, a->memory, engine->build));
+    MVF_TRY(mvf_tm_build(cuda, &engine->truemotion, plane->picture ? plane->picture->memory : 0,
+                         plane->staging, a->memory, engine->build));
+    if (plane->picture)
+        MVF_CUDA_TRY(cuda, cuEventRecord, plane->picture->read, engine->build);
+    forget_picture(plane);
     MVF_CUDA_TRY(cuda, cuEventRecord, plane->uploaded, engine->build);
     a->holder = plane;
     plane->area = index;
@@ -1032,15 +1156,26 @@ static void poll_batch(mvf_engine *engine, batch *b, int wait)
     b->state = BATCH_DONE;
 }
 
-static int device_is_busy(mvf_engine *engine)
+static int count_running(mvf_engine *engine)
 {
-    int n_running = 0;
+    int n = 0;
     for (batch *b = engine->batches; b; b = b->next) {
         if (b->state == BATCH_RUNNING)
             poll_batch(engine, b, 0);
-        n_running += b->state == BATCH_RUNNING;
+        n += b->state == BATCH_RUNNING;
     }
-    return n_running >= BUSY_BATCHES;
+    return n;
+}
+
+/* Whether the open batch starts now; `waits`: nothing will join it meanwhile. */
+static int starts(mvf_engine *engine, int waits)
+{
+    int32_t n_jobs = engine->open->n_jobs;
+    if (n_jobs == engine->batch_jobs)
+        return 1;
+    int n_running = count_running(engine);
+    return n_running < BUSY_BATCHES ||
+           (n_running < MOST_BATCHES && (waits || n_jobs >= engine->least_jobs));
 }
 
 static mvf_status submit_in_context(mvf_engine *engine, mvf_engine_job *job)
@@ -1059,7 +1194,7 @@ static mvf_status submit_in_context(mvf_engine *engine, mvf_engine_job *job)
     b->jobs[b->n_jobs++] = job;
     atomic_fetch_add(&b->n_held, 1);
     job->state = b;
-    if (b->n_jobs == engine->batch_jobs || !device_is_busy(engine))
+    if (starts(engine, 0))
         launch_batch(engine, b);
     return MVF_OK;
 }
@@ -1105,7 +1240,7 @@ static void write_answers(const mvf_engine *engine, const batch *b, mvf_engine_j
 static mvf_status collect_in_context(mvf_engine *engine, mvf_engine_job *job, int wait)
 {
     batch *b = job->state;
-    if (engine->open && ((wait && b == engine->open) || !device_is_busy(engine)))
+    if (engine->open && ((wait && b == engine->open) || starts(engine, wait)))
         launch_batch(engine, engine->open);
     if (b->state == BATCH_RUNNING)
         poll_batch(engine, b, wait);

@@ -94,9 +94,10 @@ static mvf_status tm_plane_create(mvf_engine *engine, mvf_engine_plane **out)
 }
 
 static mvf_status tm_plane_load(mvf_engine *engine, mvf_engine_plane *plane,
-                                const mvf_picture *picture)
+                                const mvf_picture *picture, mvf_pool *threads)
 {
     (void)engine;
+    (void)threads;
     if (picture->memory != MVF_MEMORY_HOST)
         return MVF_ERROR_UNSUPPORTED;
     mvf_plane_load(&plane->plane, picture);

@@ -71,7 +71,8 @@ struct mvf_searcher {
     submission *ring;
     size_t first, count;
     /* How many of them, from the first on, are finished, here or by the threads of `finishers`,
-     * which begin with the first field that they can finish. */
+     * which begin with the first field that they can finish, or the first picture that they can
+     * help to load. */
     size_t n_finishing;
     mvf_pool *finishers;
 };
@@ -309,6 +310,22 @@ static size_t find_slot(const mvf_searcher *s, int64_t frame)
     return NO_SLOT;
 }
 
+static mvf_status need_finishers(mvf_searcher *s)
+{
+    int32_t n = mvf_processor_count() - 1;
+    if (s->finishers)
+        return MVF_OK;
+    return mvf_pool_open(&s->finishers, n < 1 ? 1 : n < MOST_FINISHERS ? n : MOST_FINISHERS);
+}
+
+/* Those that may share in loading a picture for an engine without threads of its own, or NULL. */
+static mvf_pool *loaders(mvf_searcher *s, const mvf_picture *picture)
+{
+    if (s->ops->run_tasks || picture->memory != MVF_MEMORY_HOST || need_finishers(s) != MVF_OK)
+        return NULL;
+    return s->finishers;
+}
+
 /* A picture on the device, for an engine that reads host memory alone. */
 static mvf_status load_fetched(mvf_searcher *s, mvf_engine_plane *plane, const mvf_picture *picture)
 {
@@ -329,7 +346,7 @@ static mvf_status load_fetched(mvf_searcher *s, mvf_engine_plane *plane, const m
     fetched.data = samples;
     fetched.stride_bytes = (ptrdiff_t)row_bytes;
     if (status == MVF_OK)
-        status = s->ops->plane_load(s->engine, plane, &fetched);
+        status = s->ops->plane_load(s->engine, plane, &fetched, NULL);
     free(samples);
     return status;
 }
@@ -349,7 +366,7 @@ static mvf_status load_slot(mvf_searcher *s, const mvf_picture *picture, size_t 
     if (picture->memory == MVF_MEMORY_CUDA && s->ops != &mvf_engine_cuda)
         MVF_TRY(load_fetched(s, slot->plane, picture));
     else
-        MVF_TRY(s->ops->plane_load(s->engine, slot->plane, picture));
+        MVF_TRY(s->ops->plane_load(s->engine, slot->plane, picture, loaders(s, picture)));
     slot->frame = picture->frame;
     return MVF_OK;
 }
@@ -437,7 +454,7 @@ static mvf_status move_slot(mvf_searcher *s, const mvf_engine_ops *failed_ops, p
         return MVF_OK;
     mvf_status status = failed_ops->plane_view(old, &view);
     if (status == MVF_OK)
-        status = s->ops->plane_load(s->engine, slot->plane, &view);
+        status = s->ops->plane_load(s->engine, slot->plane, &view, NULL);
     if (status != MVF_OK && !is_used)
         slot->frame = MVF_NO_FRAME;
     return is_used ? status : MVF_OK;
@@ -667,14 +684,6 @@ static void run_in_turn(mvf_engine *engine,
     (void)engine;
     for (int32_t i = 0; i < n_tasks; i++)
         run(context, i, 0);
-}
-
-static mvf_status need_finishers(mvf_searcher *s)
-{
-    int32_t n = mvf_processor_count() - 1;
-    if (s->finishers)
-        return MVF_OK;
-    return mvf_pool_open(&s->finishers, n < 1 ? 1 : n < MOST_FINISHERS ? n : MOST_FINISHERS);
 }
 
 /* Tries the averages of the two best references, on the engine's threads, or on those that finish

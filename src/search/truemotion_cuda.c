@@ -16,6 +16,9 @@ extern const unsigned char mvf_fatbin_truemotion_image[];
  */
 #define BATCH_BYTES ((size_t)144 << 20)
 #define IMAGE_BYTES ((size_t)416 << 20)
+/* Pictures that wait there for their images: all that are in flight at 1080p, five of 8 bits or two
+ * of 10 at 4K. */
+#define PICTURE_BYTES ((size_t)48 << 20)
 
 enum {
     BLUR_8,
@@ -154,10 +157,12 @@ static size_t between(size_t low, size_t value, size_t high)
 static void share_out(mvf_tm_plan *plan, int32_t most_images, int32_t *batch_jobs)
 {
     size_t most_jobs = between(1, (size_t)*batch_jobs, MVF_TM_BATCH);
+    size_t most_pictures = most_images ? (size_t)most_images - 1 : MVF_TM_MOST_IMAGES;
     if (!most_images)
         most_images = MVF_TM_MOST_IMAGES;
     *batch_jobs = (int32_t)between(1, BATCH_BYTES / plan->pair_bytes, most_jobs);
     plan->n_images = (int32_t)between(2, IMAGE_BYTES / plan->image_bytes, (size_t)most_images);
+    plan->n_pictures = (int32_t)between(0, PICTURE_BYTES / plan->picture_bytes, most_pictures);
     /* Those of a second batch have one in common with the first one's. */
     plan->n_searches = plan->n_images > 2 * *batch_jobs ? 2 : 1;
 }
@@ -249,16 +254,17 @@ static mvf_status build_features(builder *b, int32_t index)
                         MVF_TM_TILE_THREADS);
 }
 
-mvf_status mvf_tm_build(mvf_cuda *cuda, const mvf_tm_plan *plan, const void *picture,
-                        CUdeviceptr image, CUstream stream)
+mvf_status mvf_tm_build(mvf_cuda *cuda, const mvf_tm_plan *plan, CUdeviceptr picture,
+                        const void *pinned, CUdeviceptr image, CUstream stream)
 {
     builder b = {cuda, plan, stream, {.image = image, .bit_depth = plan->bit_depth}};
     mvf_tm_image_params *p = &b.params;
     CUdeviceptr behind = plan->samples + plan->sample_bytes_0;
-    MVF_CUDA_TRY(cuda, cuMemcpyHtoDAsync_v2, behind, picture, plan->picture_bytes, stream);
+    if (!picture)
+        MVF_CUDA_TRY(cuda, cuMemcpyHtoDAsync_v2, behind, pinned, plan->picture_bytes, stream);
     for (int32_t i = 0; i < plan->n_levels; i++) {
         const mvf_tm_cuda_level *level = &plan->levels[i];
-        p->from = i ? p->to : behind;
+        p->from = i ? p->to : picture ? picture : behind;
         p->from_stride_bytes = plan->picture_stride_bytes;
         p->from_width = p->width;
         p->from_height = p->height;

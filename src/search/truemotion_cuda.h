@@ -36,8 +36,9 @@ typedef struct mvf_tm_plan {
     int32_t step_px, sample_bytes, bit_depth;
     /* What an image takes; one flow of a pair (the other's memory follows); a pair. */
     size_t image_bytes, flow_bytes, pair_bytes;
-    /* Images on the device, and batches that are searched at the same time. */
-    int32_t n_images, n_searches;
+    /* Images on the device, pictures there that become one, and batches that are searched at the
+     * same time. */
+    int32_t n_images, n_pictures, n_searches;
     /* What every step is told; offsets in a flow's memory. The finer grid for single px has other
      * ones, for the flow forward alone, which then has all the memory of its pair. */
     mvf_tm_params params, fine_params;
@@ -61,10 +62,11 @@ mvf_status mvf_tm_plan_open(mvf_tm_plan *plan, mvf_cuda *cuda, const mvf_search_
                             int64_t picture_stride_bytes, int32_t *batch_jobs);
 void mvf_tm_plan_close(mvf_tm_plan *plan, mvf_cuda *cuda);
 
-/* Queues the building of an image of plan->image_bytes from a picture in pinned memory. Images are
- * built one after the other, on the same stream. */
-mvf_status mvf_tm_build(mvf_cuda *cuda, const mvf_tm_plan *plan, const void *picture,
-                        CUdeviceptr image, CUstream stream);
+/* Queues the building of an image of plan->image_bytes from a picture that is on the device, or, if
+ * that is 0, from one in pinned memory. Images are built one after the other, on the same stream.
+ */
+mvf_status mvf_tm_build(mvf_cuda *cuda, const mvf_tm_plan *plan, CUdeviceptr picture,
+                        const void *pinned, CUdeviceptr image, CUstream stream);
 
 /* Queues the search of n_jobs (1 to MVF_TM_BATCH) pairs of images, in plan->pair_bytes of memory
  * each. */

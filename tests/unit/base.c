@@ -245,6 +245,41 @@ static void test_pool_finished_does_not_wait(void **state)
     assert_true(mvf_processor_count() >= 1);
 }
 
+static void count_joined(void *context, int32_t task, int32_t worker)
+{
+    int *n = context;
+    (void)task;
+    *n += worker == -1;
+}
+
+/* Behind a job that stands still, jobs that are joined run here, wherever they are in the queue. */
+static void test_pool_join(void **state)
+{
+    mvf_pool *pool;
+    atomic_int permit = 0;
+    int counts[4] = {0};
+    mvf_pool_job still = {.run = wait_for_permit, .context = &permit, .n_tasks = 2}, jobs[4];
+    (void)state;
+    assert_int_equal(mvf_pool_open(&pool, 1), MVF_OK);
+    mvf_pool_submit(pool, &still);
+    for (int i = 0; i < 4; i++) {
+        jobs[i] = (mvf_pool_job){.run = count_joined, .context = &counts[i], .n_tasks = 5};
+        if (i < 3)
+            mvf_pool_submit(pool, &jobs[i]);
+    }
+    mvf_pool_join(pool, &jobs[1]);
+    assert_int_equal(counts[1], 5);
+    mvf_pool_join(pool, &jobs[2]);
+    assert_int_equal(counts[2], 5);
+    mvf_pool_submit(pool, &jobs[3]);
+    atomic_store(&permit, 1);
+    assert_true(mvf_pool_finished(pool, &jobs[0], 1));
+    assert_true(mvf_pool_finished(pool, &jobs[3], 1));
+    assert_int_equal(counts[0] + counts[3], 0);
+    mvf_pool_join(pool, &jobs[3]);
+    mvf_pool_close(&pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_pool_jobs),
         cmocka_unit_test(test_pool_close_waits),
         cmocka_unit_test(test_pool_finished_does_not_wait),
+        cmocka_unit_test(test_pool_join),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
