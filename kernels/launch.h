@@ -206,7 +206,8 @@
 /* smooth_paths.cu, smooth_median.cu */
 
 /* Untried: threads of blocks that label, four blocks of the frame at a time, and of those that have
- * one for each block of the frame. */
+ * one for each block of the frame. H200, with these, what 16x16 blocks of +-32 take: paths 36.7 /
+ * 47.0 / 29.5 more, of quarter samples 94.7 / 165.2 / 103.8; medians 0.2 to 0.6. */
 #define MVF_SMOOTH_LABEL_THREADS 128
 #define MVF_SMOOTH_THREADS 128
 /* Fits: bilinear samples, left to themselves, spill on sm_120; with this nothing does. */

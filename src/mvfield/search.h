@@ -198,7 +198,8 @@ typedef struct mvf_options {
     int32_t threads;
     /* The highest instruction level that the CPU engine may use; the answer never changes. */
     mvf_cpu_level cpu_level;
-    /* Pairs that may be submitted and not yet received, 1 to 64. Default 8. */
+    /* Pairs that may be submitted and not yet received, 1 to 64. Default 8. A large GPU is filled
+     * by 32 to 64 pairs of 1080p in its memory. */
     int32_t max_in_flight;
     /* Gets the messages. Default none. */
     mvf_logger logger;
