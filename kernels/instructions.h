@@ -163,6 +163,29 @@ static __device__ __forceinline__ void multiply_16x16(float (&d)[4], uint32_t a0
 #endif
 }
 
+/* The next kernel of the stream may start, if its launch allows that, once all thread blocks of
+ * this one have said so. */
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Until the kernel before this one is over and what it wrote is seen. */
+static __device__ __forceinline__ void wait_for_kernel_before()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* In a loop that waits for another thread block. */
+static __device__ __forceinline__ void pause_thread()
+{
+    __nanosleep(100);
+}
+
 /* In a loop that waits for another thread: on a device all threads run anyway. */
 static __device__ __forceinline__ void let_others_run()
 {

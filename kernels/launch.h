@@ -78,10 +78,13 @@
 #define MVF_ELIMINATE_HARD_WORDS 900
 /* H200, so many blocks of a tile are searched here all the same: 8 slow bunny down by 1.1. */
 #define MVF_ELIMINATE_HARD_BLOCKS 3
-/* The same where the launch has fewer pairs than that: a tile with three of them lasts longer than
- * the launch needs to hand them over. Untried; with 250 words and none in place, one frame alone,
- * H200, bunny / wall: 97 / 56 before, 77 / 64 after. */
+/* H200, both where the launch has fewer pairs than that and brute force starts before the
+ * elimination ends; one frame alone, and each of two: 900 words, 3 blocks, no early start 91.9 /
+ * 91.0 / 54.9 and 64.1 / 65.8 / 40.1; 900 words, no block, early 85.2 / 85.0 / 52.2 and 56.1 / 62.4
+ * / 39.0; 400 words 68.1 / 74.9 / 53.4 and 48.9 / 58.3 / 43.0; 250 words 64.1 / 82.0 / 61.7
+ * and 50.2 / 69.9 / 47.9. */
 #define MVF_ELIMINATE_FEW_PAIRS 4
+#define MVF_ELIMINATE_HARD_WORDS_OF_FEW 400
 #define MVF_ELIMINATE_HARD_BLOCKS_OF_FEW 0
 /* H200, bytes between rows of samples: 132 before, 144 after, SADs of single candidates alone, 8
  * lanes each, street: 42, 30. 36 words keep rows of one SAD in different banks. */
@@ -97,7 +100,7 @@
 #define MVF_EXHAUST_THREADS 256
 #define MVF_EXHAUST_STRIP 13
 /* Fits: two blocks to a multiprocessor of sm_80, sm_90 and sm_100. */
-#define MVF_EXHAUST_SHARED_BYTES 67776
+#define MVF_EXHAUST_SHARED_BYTES 67792
 #if defined(__CUDA_ARCH__) && \
     (__CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200))
 #define MVF_EXHAUST_BLOCKS 2

@@ -384,17 +384,28 @@ typedef struct mvf_full_match {
     uint32_t cost;
 } mvf_full_match;
 
-/* 4x2 blocks, some of which the elimination left to the exhaustive kernel. */
+/*
+ * 4x2 blocks, some of which the elimination left to the exhaustive kernel, which may be looking
+ * while they are listed: written at once. Zero before the first launch.
+ */
 typedef struct mvf_full_group {
-    /* Row and column count groups. */
-    uint16_t pair, row, col;
-    /* Bit 4 * row + col of each block that is left. */
-    uint16_t mask;
+    /* Pair, row and column in groups, and bit 4 * row + col of each block that is left: from the
+     * lowest bit on 5, 10, 9 and 8 bits. */
+    uint32_t place;
+    /* mvf_full_counters.n_launches when it was listed, and 1. */
+    uint32_t launch;
 } mvf_full_group;
 
-/* Zero before the first launch; the exhaustive kernel leaves it zero. */
+#define MVF_FULL_ROW_SHIFT 5
+#define MVF_FULL_COL_SHIFT 15
+#define MVF_FULL_MASK_SHIFT 24
+
+/* Zero before the first launch; the exhaustive kernel leaves it zero but for n_launches. */
 typedef struct mvf_full_counters {
     uint32_t next_tile, n_groups, next_group, n_done;
+    /* Thread blocks of the elimination that list no more groups. */
+    uint32_t n_gone;
+    uint32_t n_launches;
 } mvf_full_counters;
 
 /*
@@ -413,8 +424,11 @@ typedef struct mvf_full_params {
     int32_t origin_x, origin_y, n_windows_x, n_windows_y;
     /* Whether the exhaustive kernel takes every block instead of the groups listed for it. */
     int32_t every_group;
-    /* Of the elimination: hard blocks of a tile that it searches itself, if they are no more. */
-    int32_t hard_blocks;
+    /* Of the elimination: words of a block that make it hard, and hard blocks of a tile that it
+     * searches itself, if they are no more. */
+    int32_t hard_words, hard_blocks;
+    /* Whether the exhaustive kernel starts before the elimination ends. */
+    int32_t early;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
     /* For each pair mvf_full_match, not yet, half, or long written, which may be near its own; 0:
      * none. They are read by chance: no answer depends on them. */
@@ -423,12 +437,12 @@ typedef struct mvf_full_params {
 
 static_assert(sizeof(mvf_full_match) == 8, "same layout in C and CUDA");
 static_assert(sizeof(mvf_full_group) == 8, "same layout in C and CUDA");
-static_assert(sizeof(mvf_full_counters) == 16, "same layout in C and CUDA");
+static_assert(sizeof(mvf_full_counters) == 24, "same layout in C and CUDA");
 static_assert(offsetof(mvf_full_params, n_pairs) == 24, "same layout in C and CUDA");
 static_assert(offsetof(mvf_full_params, inside) == 52, "same layout in C and CUDA");
 static_assert(offsetof(mvf_full_params, every_group) == 72, "same layout in C and CUDA");
-static_assert(offsetof(mvf_full_params, pairs) == 80, "same layout in C and CUDA");
-static_assert(sizeof(mvf_full_params) == 80 + 56 * MVF_CUDA_BATCH, "same layout in C and CUDA");
+static_assert(offsetof(mvf_full_params, pairs) == 88, "same layout in C and CUDA");
+static_assert(sizeof(mvf_full_params) == 88 + 56 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 
 /* One axis. Both ends of a window are searched, so neighbours share a row or column of vectors. */
 static inline void mvf_full_windows(int32_t range, int32_t *origin, int32_t *n_windows)

@@ -47,7 +47,6 @@ enum {
     NEVER = 1023, // a level 1 bound no threshold reaches
     NO_HINT = 0x7fff7fff,
     ALL_ALLOWED = 0x40004000, // the whole 65 x 65 window, as tile_shared.allowed
-    HARD_WORDS_MAX = MVF_ELIMINATE_HARD_WORDS,
     KEPT = 40 // survivors of level 2 a warp holds: a batch of 8 less one, and a warp's worth
 };
 
@@ -811,14 +810,14 @@ static __device__ __forceinline__ uint16_t *push_words(uint32_t bits, int number
     return at;
 }
 
-// Lists a block's words, unless they are too many: near ones, as block and number, or where the
-// block's minima were. Tells whether it did.
-static __device__ __forceinline__ bool list_words(tile_shared &s, int b, const word_bits &bits,
-                                                  uint16_t *near)
+// Lists a block's words, unless they are more than hard_words: near ones, as block and number, or
+// where the block's minima were. Tells whether it did.
+static __device__ __forceinline__ bool list_words(tile_shared &s, int b, int hard_words,
+                                                  const word_bits &bits, uint16_t *near)
 {
     int lane = thread_index() & 31, count = __popc(bits.first) + __popc(bits.second),
         all = (int)warp_sum(count), base = 0, block = 0;
-    if (all > HARD_WORDS_MAX)
+    if (all > hard_words)
         return false;
     if (lane == 0)
         base = add_shared(&s.n_near, all);
@@ -858,9 +857,9 @@ static __device__ __forceinline__ word_bits leave_words(const tile_shared &s, in
 }
 
 template <bool RAGGED>
-static __device__ __forceinline__ void scan_block(const tile_job &job, tile_shared &s, int shift8,
-                                                  uint32_t hint, const uint8_t *region,
-                                                  uint16_t *near, uint32_t *hard, int b)
+static __device__ __forceinline__ void
+scan_block(const mvf_full_params &p, const tile_job &job, tile_shared &s, int shift8, uint32_t hint,
+           const uint8_t *region, uint16_t *near, uint32_t *hard, int b)
 {
     uint32_t v[SCAN];
     int lane = thread_index() & 31;
@@ -872,7 +871,7 @@ static __device__ __forceinline__ void scan_block(const tile_job &job, tile_shar
     if (done(s.best[b]))
         return;
     word_bits bits = leave_words(s, b, shift8, v, pick, picks);
-    if (!list_words(s, b, bits, near) && lane == 0)
+    if (!list_words(s, b, p.hard_words, bits, near) && lane == 0)
         atomicOr(hard, 1u << b);
 }
 
@@ -995,6 +994,13 @@ static __device__ __forceinline__ void search_lists(const tile_job &job, tile_sh
     }
 }
 
+// After all groups of the thread block.
+static __device__ __forceinline__ void leave_list(mvf_full_counters *counters)
+{
+    __threadfence();
+    atomicAdd(&counters->n_gone, 1);
+}
+
 // Every thread of the block is resident, so what a warp waits for comes.
 static __device__ __forceinline__ void wait_for(const uint32_t *flag)
 {
@@ -1019,20 +1025,23 @@ static __device__ __forceinline__ void write_block(const mvf_full_params &p, con
         write_match(p.pairs[job.pair].matches, row * p.cols + col, s.best[b]);
     hard = hard >> (b & 8) & 255;
     if ((b & 7) == 0 && hard) {
-        uint32_t at = atomicAdd(&((mvf_full_counters *)p.counters)->n_groups, 1);
-        mvf_full_group group = {(uint16_t)job.pair, (uint16_t)(row / 2), (uint16_t)job.tx,
-                                (uint16_t)hard};
-        ((mvf_full_group *)p.groups)[at] = group;
+        mvf_full_counters *counters = (mvf_full_counters *)p.counters;
+        uint32_t at = atomicAdd(&counters->n_groups, 1);
+        mvf_full_group group = {(uint32_t)job.pair | (uint32_t)row / 2 << MVF_FULL_ROW_SHIFT |
+                                    (uint32_t)job.tx << MVF_FULL_COL_SHIFT |
+                                    hard << MVF_FULL_MASK_SHIFT,
+                                counters->n_launches + 1};
+        write_group(p.groups, at, group);
     }
 }
 
 template <bool RAGGED>
-static __device__ __forceinline__ void scan_tile(const tile_job &job, tile_shared &s,
-                                                 const uint8_t *region, int parity)
+static __device__ __forceinline__ void scan_tile(const mvf_full_params &p, const tile_job &job,
+                                                 tile_shared &s, const uint8_t *region, int parity)
 {
     int b = thread_index() >> 5;
     if (!(*(volatile uint32_t *)&s.hard[parity] >> b & 1) && (!RAGGED || s.visible[b]))
-        scan_block<RAGGED>(job, s, s.scale[parity].shift8, s.hint[parity][b], region,
+        scan_block<RAGGED>(p, job, s, s.scale[parity].shift8, s.hint[parity][b], region,
                            (uint16_t *)(s.region[parity ^ 1] + NEAR_OFFSET), &s.hard[parity], b);
 }
 
@@ -1099,6 +1108,7 @@ extern "C" __global__ void __launch_bounds__(MVF_ELIMINATE_THREADS, MVF_ELIMINAT
     DYNAMIC_SHARED(__align__(128) uint8_t, memory);
     tile_shared &s = *(tile_shared *)memory;
     sum_rows sums = {};
+    let_next_kernel_start();
     if (thread_index() == THREADS - 1) {
         reset_range(&s.range);
         s.ranged = s.scaled = 0;
@@ -1124,9 +1134,9 @@ extern "C" __global__ void __launch_bounds__(MVF_ELIMINATE_THREADS, MVF_ELIMINAT
             load_window(p, next, other, s.hint[(turn & 1) ^ 1]);
         if (turn >= 0) {
             if (job.ragged)
-                scan_tile<true>(job, s, region, parity);
+                scan_tile<true>(p, job, s, region, parity);
             else
-                scan_tile<false>(job, s, region, parity);
+                scan_tile<false>(p, job, s, region, parity);
         }
         copy_wait();
         __syncthreads();
@@ -1148,4 +1158,7 @@ extern "C" __global__ void __launch_bounds__(MVF_ELIMINATE_THREADS, MVF_ELIMINAT
     const tile_job &last = s.job[turn & 3];
     if (turn >= 0 && thread < 16 * BLOCKS && (thread & 15) == 0)
         write_block(p, last, s, s.hard[turn & 1], thread >> 4);
+    __syncthreads();
+    if (thread == 0)
+        leave_list((mvf_full_counters *)p.counters);
 }

@@ -27,6 +27,7 @@ struct group_job {
     const uint8_t *reference, *current; // first sample of the window, of the group
     int index, pair, row, col;          // pair < 0: no more work
     int mask, blocks;                   // wanted blocks, their number
+    int ahead;                          // whether the next job may be drawn before it is done
     int ox, oy;                         // the window's first vector
     int first, last;                    // window of the group
 };
@@ -46,38 +47,83 @@ struct group_shared {
 static_assert(sizeof(group_shared) == MVF_EXHAUST_SHARED_BYTES,
               "the launcher takes the size from params.h");
 
-// A short list is split, for less latency.
-static __device__ __forceinline__ int parts_of_group(const mvf_full_params &p, int groups)
+// Whether no group is listed any more. The elimination has as many thread blocks.
+static __device__ __forceinline__ bool list_is_whole(const mvf_full_params &p)
 {
-    if (p.every_group || groups > MVF_EXHAUST_SHORT_LIST * (int)gridDim.x)
-        return 1;
-    return groups * GROUP > (int)gridDim.x ? 4 : GROUP;
+    bool whole =
+        !p.early ||
+        *(const volatile uint32_t *)&((const mvf_full_counters *)p.counters)->n_gone == gridDim.x;
+    __threadfence();
+    return whole;
 }
 
-static __device__ group_job job_at(const mvf_full_params &p, int index)
+// Waits until a group is listed, or it is certain that it will not be; tells whether it is.
+static __device__ __forceinline__ bool wait_for_group(const mvf_full_params &p, int index,
+                                                      mvf_full_group *group, bool *whole)
+{
+    const mvf_full_counters *counters = (const mvf_full_counters *)p.counters;
+    for (;;) {
+        *whole = list_is_whole(p);
+        if (index < (int)*(const volatile uint32_t *)&counters->n_groups) {
+            *group = read_group(p.groups, index);
+            if (group->launch == counters->n_launches + 1)
+                return true;
+        } else if (*whole) {
+            return false;
+        }
+        pause_thread();
+    }
+}
+
+// A short list is split, for less latency, and one whose length is not known.
+static __device__ __forceinline__ int parts_of_group(const mvf_full_params &p)
+{
+    if (p.early)
+        return 4;
+    uint32_t groups = ((const mvf_full_counters *)p.counters)->n_groups;
+    return groups > MVF_EXHAUST_SHORT_LIST * gridDim.x ? 1 : groups * GROUP > gridDim.x ? 4 : GROUP;
+}
+
+// Of a list's groups, or parts of them; tells whether it is there.
+static __device__ __forceinline__ bool take_listed(const mvf_full_params &p, int at, group_job &job)
+{
+    int parts = parts_of_group(p);
+    mvf_full_group group;
+    bool whole;
+    if (!wait_for_group(p, at / parts, &group, &whole))
+        return false;
+    job.pair = group.place & ((1 << MVF_FULL_ROW_SHIFT) - 1);
+    job.row =
+        group.place >> MVF_FULL_ROW_SHIFT & ((1 << (MVF_FULL_COL_SHIFT - MVF_FULL_ROW_SHIFT)) - 1);
+    job.col =
+        group.place >> MVF_FULL_COL_SHIFT & ((1 << (MVF_FULL_MASK_SHIFT - MVF_FULL_COL_SHIFT)) - 1);
+    job.mask = group.place >> MVF_FULL_MASK_SHIFT & ((1 << GROUP / parts) - 1)
+                                                        << GROUP / parts * (at % parts);
+    job.ahead = whole;
+    return true;
+}
+
+// Of all groups; tells whether it is there.
+static __device__ __forceinline__ bool take_any(const mvf_full_params &p, int at, group_job &job)
+{
+    int cols = (p.cols + 3) / 4, rows = (p.rows + 1) / 2;
+    job.pair = at / (cols * rows);
+    at -= job.pair * cols * rows;
+    job.row = at / cols;
+    job.col = at - job.row * cols;
+    job.mask = 255;
+    job.ahead = true;
+    return job.pair < p.n_pairs;
+}
+
+static __device__ __noinline__ void set_job(const mvf_full_params &p, group_job *to, int index)
 {
     group_job job;
     int windows = p.n_windows_x * p.n_windows_y, window = index % windows, at = index / windows;
-    int cols = (p.cols + 3) / 4, rows = (p.rows + 1) / 2;
-    int groups = p.every_group ? cols * rows * p.n_pairs
-                               : (int)((const mvf_full_counters *)p.counters)->n_groups;
-    int parts = parts_of_group(p, groups);
     job.index = index;
-    job.pair = -1;
-    if (at >= groups * parts)
-        return job;
-    if (p.every_group) {
-        job.pair = at / (cols * rows);
-        at -= job.pair * cols * rows;
-        job.row = at / cols;
-        job.col = at - job.row * cols;
-        job.mask = 255;
-    } else {
-        mvf_full_group group = ((const mvf_full_group *)p.groups)[at / parts];
-        job.pair = group.pair;
-        job.row = group.row;
-        job.col = group.col;
-        job.mask = group.mask & ((1 << GROUP / parts) - 1) << GROUP / parts * (at % parts);
+    if (!(p.every_group ? take_any(p, at, job) : take_listed(p, at, job))) {
+        to->pair = -1;
+        return;
     }
     if (p.cols - 4 * job.col < 4)
         job.mask &= ((1 << (p.cols - 4 * job.col)) - 1) * 0x11;
@@ -88,12 +134,24 @@ static __device__ group_job job_at(const mvf_full_params &p, int index)
     job.oy = p.origin_y + 64 * (window / p.n_windows_x);
     job.first = window == 0;
     job.last = window == windows - 1;
+    job.ahead |= !job.last;
     job.reference = (const uint8_t *)p.pairs[job.pair].reference +
                     (job.row * 2 * MVF_FULL_BLOCK + job.oy) * p.stride_bytes +
                     (job.col * MVF_FULL_TILE + job.ox);
     job.current = (const uint8_t *)p.pairs[job.pair].current +
                   job.row * 2 * MVF_FULL_BLOCK * p.stride_bytes + job.col * MVF_FULL_TILE;
-    return job;
+    *to = job;
+}
+
+// The group's next window, or the next group.
+static __device__ __forceinline__ void set_job_after(const mvf_full_params &p, group_job *next,
+                                                     const group_job &job)
+{
+    mvf_full_counters *counters = (mvf_full_counters *)p.counters;
+    int windows = p.n_windows_x * p.n_windows_y;
+    set_job(p, next,
+            job.last ? (int)(gridDim.x + atomicAdd(&counters->next_group, 1)) * windows
+                     : job.index + 1);
 }
 
 static __device__ __forceinline__ void stage_window(const mvf_full_params &p, const group_job &job,
@@ -307,8 +365,11 @@ static __device__ __forceinline__ void write_blocks(const mvf_full_params &p, co
 static __device__ __forceinline__ void leave_counters_zero(mvf_full_counters *counters)
 {
     __threadfence();
-    if (atomicAdd(&counters->n_done, 1) == gridDim.x - 1)
-        counters->next_tile = counters->n_groups = counters->next_group = counters->n_done = 0;
+    if (atomicAdd(&counters->n_done, 1) == gridDim.x - 1) {
+        mvf_full_counters zero = {};
+        zero.n_launches = counters->n_launches + 1;
+        *counters = zero;
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_EXHAUST_THREADS, MVF_EXHAUST_BLOCKS)
@@ -320,7 +381,7 @@ extern "C" __global__ void __launch_bounds__(MVF_EXHAUST_THREADS, MVF_EXHAUST_BL
     int windows = p.n_windows_x * p.n_windows_y, parity = 0;
     bool fetches = threadIdx.x == THREADS - 1;
     if (fetches)
-        s.job[0] = job_at(p, blockIdx.x * windows);
+        set_job(p, &s.job[0], blockIdx.x * windows);
     __syncthreads();
     if (s.job[0].pair >= 0)
         stage_window(p, s.job[0], s);
@@ -329,18 +390,24 @@ extern "C" __global__ void __launch_bounds__(MVF_EXHAUST_THREADS, MVF_EXHAUST_BL
         copy_wait();
         __syncthreads();
         prepare(p, job, s);
-        if (fetches)
-            s.job[parity ^ 1] = job_at(
-                p, job.last ? (int)(gridDim.x + atomicAdd(&counters->next_group, 1)) * windows
-                            : job.index + 1);
+        if (fetches && job.ahead)
+            set_job_after(p, &s.job[parity ^ 1], job);
         __syncthreads();
-        if (s.job[parity ^ 1].pair >= 0)
+        if (job.ahead && s.job[parity ^ 1].pair >= 0)
             stage_window(p, s.job[parity ^ 1], s);
         search_group(p, job, s, count);
         __syncthreads();
         if (job.last)
             write_blocks(p, job, s);
+        if (job.ahead)
+            continue;
+        if (fetches)
+            set_job_after(p, &s.job[parity ^ 1], job);
+        __syncthreads();
+        if (s.job[parity ^ 1].pair >= 0)
+            stage_window(p, s.job[parity ^ 1], s);
     }
+    wait_for_kernel_before();
     if (fetches)
         leave_counters_zero(counters);
 }

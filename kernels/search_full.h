@@ -47,6 +47,20 @@ static __device__ __forceinline__ void write_match(uint64_t matches, int index, 
         key & 0xffffffff00000000ull | (uint32_t)dy << 16 | (dx & 0xffff);
 }
 
+// At once, since the exhaustive kernel may be looking.
+static __device__ __forceinline__ void write_group(uint64_t groups, uint32_t index,
+                                                   const mvf_full_group &group)
+{
+    *((volatile unsigned long long *)groups + index) =
+        (unsigned long long)group.launch << 32 | group.place;
+}
+
+static __device__ __forceinline__ mvf_full_group read_group(uint64_t groups, uint32_t index)
+{
+    unsigned long long group = *((const volatile unsigned long long *)groups + index);
+    return {(uint32_t)group, (uint32_t)(group >> 32)};
+}
+
 // The vectors of rule.h that lie in one window of 65 x 65, counted from the window's first.
 struct window_rect {
     int x0, x1, y0, y1;

@@ -38,6 +38,7 @@
     X(cuFuncGetAttribute)           \
     X(cuFuncSetAttribute)           \
     X(cuLaunchKernel)               \
+    X(cuLaunchKernelEx)             \
     X(cuMemAlloc_v2)                \
     X(cuMemFree_v2)                 \
     X(cuMemHostAlloc)               \

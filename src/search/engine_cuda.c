@@ -946,7 +946,8 @@ static mvf_status launch_plan(mvf_engine *engine, batch *b, const mvf_search_pai
 {
     mvf_cuda *cuda = &engine->cuda;
     if (!b->scratch_is_clear)
-        MVF_TRY(mvf_launch_clear_scratch(cuda, &engine->plan, b->scratch, b->stream));
+        MVF_TRY(
+            mvf_launch_clear_scratch(cuda, b->scratch, search_scratch_bytes(engine), b->stream));
     b->scratch_is_clear = 0;
     MVF_TRY(mvf_launch(cuda, &engine->plan, engine->before.matches ? &engine->before : NULL, pairs,
                        b->n_jobs, b->scratch, b->stream));

@@ -251,14 +251,15 @@ static uint64_t hints_for(const mvf_search_pair *before, const mvf_search_pair *
 
 static mvf_full_params full_params(const mvf_launch_plan *plan, const mvf_search_pair *before,
                                    const mvf_search_pair *pairs, int32_t n_jobs,
-                                   CUdeviceptr scratch)
+                                   CUdeviceptr scratch, int early)
 {
     mvf_full_params params = plan->full_params;
     params.counters = scratch;
     params.groups = scratch + sizeof(mvf_full_counters);
     params.n_pairs = n_jobs;
-    params.hard_blocks = n_jobs < MVF_ELIMINATE_FEW_PAIRS ? MVF_ELIMINATE_HARD_BLOCKS_OF_FEW
-                                                          : MVF_ELIMINATE_HARD_BLOCKS;
+    params.early = early;
+    params.hard_words = early ? MVF_ELIMINATE_HARD_WORDS_OF_FEW : MVF_ELIMINATE_HARD_WORDS;
+    params.hard_blocks = early ? MVF_ELIMINATE_HARD_BLOCKS_OF_FEW : MVF_ELIMINATE_HARD_BLOCKS;
     memcpy(params.pairs, pairs, (size_t)n_jobs * sizeof *pairs);
     for (int32_t i = 0; i < n_jobs; i++)
         params.hints[i] = hints_for(before, pairs, &pairs[i]);
@@ -269,10 +270,27 @@ static mvf_status launch_full(mvf_cuda *cuda, const mvf_launch_plan *plan, int32
                               unsigned n_threads, mvf_full_params *params, CUstream stream)
 {
     void *arguments[] = {params};
-    MVF_CUDA_TRY(cuda, cuLaunchKernel, plan->stages[stage].function,
-                 (unsigned)plan->n_thread_blocks, 1, 1, n_threads, 1, 1,
-                 (unsigned)plan->stages[stage].shared_bytes, stream, arguments, NULL);
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    CUlaunchConfig launch = {.gridDimX = (unsigned)plan->n_thread_blocks,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = n_threads,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .sharedMemBytes = (unsigned)plan->stages[stage].shared_bytes,
+                             .hStream = stream,
+                             .attrs = &early,
+                             .numAttrs = stage > 0 && params->early};
+    MVF_CUDA_TRY(cuda, cuLaunchKernelEx, &launch, plan->stages[stage].function, arguments, NULL);
     return MVF_OK;
+}
+
+/* From capability 9.0 on a kernel can start before the one before it ends. In launches of many
+ * pairs, thread blocks that wait would keep out the next launch's. */
+static int starts_early(const mvf_cuda *cuda, int32_t n_jobs)
+{
+    return cuda->compute_capability >= 90 && n_jobs < MVF_ELIMINATE_FEW_PAIRS;
 }
 
 /* The second kernel also resets the counters: it runs even if nothing is left to it. */
@@ -280,7 +298,8 @@ static mvf_status enqueue_eliminate(mvf_cuda *cuda, const mvf_launch_plan *plan,
                                     const mvf_search_pair *before, const mvf_search_pair *pairs,
                                     int32_t n_jobs, CUdeviceptr scratch, CUstream stream)
 {
-    mvf_full_params params = full_params(plan, before, pairs, n_jobs, scratch);
+    mvf_full_params params =
+        full_params(plan, before, pairs, n_jobs, scratch, starts_early(cuda, n_jobs));
     MVF_TRY(launch_full(cuda, plan, 0, MVF_ELIMINATE_THREADS, &params, stream));
     return launch_full(cuda, plan, 1, MVF_EXHAUST_THREADS, &params, stream);
 }
@@ -289,7 +308,7 @@ static mvf_status enqueue_exhaust(mvf_cuda *cuda, const mvf_launch_plan *plan,
                                   const mvf_search_pair *before, const mvf_search_pair *pairs,
                                   int32_t n_jobs, CUdeviceptr scratch, CUstream stream)
 {
-    mvf_full_params params = full_params(plan, before, pairs, n_jobs, scratch);
+    mvf_full_params params = full_params(plan, before, pairs, n_jobs, scratch, 0);
     return launch_full(cuda, plan, 0, MVF_EXHAUST_THREADS, &params, stream);
 }
 
@@ -332,14 +351,12 @@ static const mvf_launch_shape shapes[] = {
                              .serves = serves_full,
                              .shared_bytes = MVF_ELIMINATE_SHARED_BYTES,
                              .scratch_bytes = full_scratch_bytes,
-                             .zero_bytes = sizeof(mvf_full_counters),
                              .prepare = prepare_eliminate,
                              .enqueue = enqueue_eliminate},
     [MVF_SHAPE_EXHAUST] = {.kernels = {{"search_exhaust", mvf_fatbin_search_exhaust}},
                            .serves = serves_exhaust,
                            .shared_bytes = MVF_EXHAUST_SHARED_BYTES,
                            .scratch_bytes = full_scratch_bytes,
-                           .zero_bytes = sizeof(mvf_full_counters),
                            .prepare = prepare_exhaust,
                            .enqueue = enqueue_exhaust},
     [MVF_SHAPE_OTHERS] = PARTITION_SHAPE("partition_8_near", 1, MVF_PARTITION_STRIP_8,
@@ -420,11 +437,11 @@ size_t mvf_launch_scratch_bytes(const mvf_launch_plan *plan, const mvf_search_co
     return plan->shape->scratch_bytes ? plan->shape->scratch_bytes(config, n_jobs) : 0;
 }
 
-mvf_status mvf_launch_clear_scratch(mvf_cuda *cuda, const mvf_launch_plan *plan,
-                                    CUdeviceptr scratch, CUstream stream)
+mvf_status mvf_launch_clear_scratch(mvf_cuda *cuda, CUdeviceptr scratch, size_t n_bytes,
+                                    CUstream stream)
 {
-    if (plan->shape->zero_bytes)
-        MVF_CUDA_TRY(cuda, cuMemsetD8Async, scratch, 0, plan->shape->zero_bytes, stream);
+    if (n_bytes)
+        MVF_CUDA_TRY(cuda, cuMemsetD8Async, scratch, 0, n_bytes, stream);
     return MVF_OK;
 }
 

@@ -77,10 +77,9 @@ struct mvf_launch_shape {
     /* Of the kernels for squares: candidates of a strip, words from row to row of a window, and the
      * longest range across (0: any). */
     int32_t strip, pitch, most_range;
-    /* Device memory of its own that each batch of n_jobs needs, and how much from its start must be
-     * zero before the first launch and after one that failed. NULL and 0: none. */
+    /* Device memory of its own that each batch of n_jobs needs, zero before the first launch and
+     * after one that failed. NULL: none. */
     size_t (*scratch_bytes)(const mvf_search_config *config, int32_t n_jobs);
-    size_t zero_bytes;
     /* Fills in the stages' shared_bytes and the parameters. */
     void (*prepare)(mvf_launch_plan *plan, const mvf_search_config *config, const mvf_cuda *cuda,
                     int64_t stride_bytes);
@@ -102,8 +101,8 @@ size_t mvf_launch_scratch_bytes(const mvf_launch_plan *plan, const mvf_search_co
                                 int32_t n_jobs);
 
 /* Queues what brings scratch memory into the state that mvf_launch() expects and leaves. */
-mvf_status mvf_launch_clear_scratch(mvf_cuda *cuda, const mvf_launch_plan *plan,
-                                    CUdeviceptr scratch, CUstream stream);
+mvf_status mvf_launch_clear_scratch(mvf_cuda *cuda, CUdeviceptr scratch, size_t n_bytes,
+                                    CUstream stream);
 
 /*
  * Queues the search of n_jobs (1 to MVF_CUDA_BATCH) pairs. The kernels may look at what `before`,

@@ -662,6 +662,19 @@ static inline void multiply_16x16(float (&d)[4], uint32_t a0, uint32_t a1, uint3
     multiply_add_16x8(d, left, a2, a3, b1);
 }
 
+static inline void let_next_kernel_start()
+{
+}
+
+static inline void wait_for_kernel_before()
+{
+}
+
+static inline void pause_thread()
+{
+    emulated_wait();
+}
+
 static inline void let_others_run()
 {
     emulated_wait();

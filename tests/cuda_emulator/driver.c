@@ -806,3 +806,21 @@ ENTRY_IN_CONTEXT(cuLaunchKernel,
                                                    .block_size = {block_x, block_y, block_z},
                                                    .dynamic_shared_bytes = shared_bytes},
                                 arguments, stream))
+
+/* A kernel that may start early starts late, as streams do. */
+static CUresult launch_by(CUcontext context, const CUlaunchConfig *config, CUfunction function,
+                          void **arguments)
+{
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            return CUDA_ERROR_NOT_SUPPORTED;
+    emulated_launch what = {.grid_size = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                            .block_size = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                            .dynamic_shared_bytes = config->sharedMemBytes};
+    return launch(context, function, &what, arguments, config->hStream);
+}
+
+ENTRY_IN_CONTEXT(cuLaunchKernelEx,
+                 (const CUlaunchConfig *config, CUfunction function, void **arguments,
+                  void **extra),
+                 extra ? CUDA_ERROR_INVALID_VALUE : launch_by(context, config, function, arguments))
