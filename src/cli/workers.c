@@ -14,8 +14,8 @@
 
 /* Beyond what may wait, only so many of the section whose turn it is. */
 #define LEAST_FIELDS 8
-/* Of frames in host memory that wait for a GPU, of all workers together: of 8 bits, 300 MB. */
-#define MOST_PX_AHEAD ((int64_t)3 << 26)
+/* Bytes of luma of the frames that wait for a GPU, of all workers together. */
+#define MOST_LUMA_AHEAD ((int64_t)200 << 20)
 
 typedef struct node {
     mvf_field *field;
@@ -229,16 +229,6 @@ static int opens_gpu(const worker *self)
            info->hwaccel == MVF_HWACCEL_NONE;
 }
 
-static int32_t frames_while_opening(const crew *c)
-{
-    const mvf_source_info *info = mvf_source_get_info(c->source);
-    int64_t n_px = (int64_t)info->width * info->height * c->plan->n_workers;
-    int64_t n = n_px > 0 ? MOST_PX_AHEAD / n_px : 0;
-    return n < AHEAD_LEAST_FRAMES  ? AHEAD_LEAST_FRAMES
-           : n > AHEAD_MOST_FRAMES ? AHEAD_MOST_FRAMES
-                                   : (int32_t)n;
-}
-
 /* Reads ahead into the time that the GPU takes to be there. */
 static mvf_status read_ahead(worker *self, ahead *a, const line_frames *frames)
 {
@@ -249,12 +239,12 @@ static mvf_status read_ahead(worker *self, ahead *a, const line_frames *frames)
     if (options->vectors == VECTORS_SEARCH && frames->end < INT64_MAX)
         n_frames += (options->reference & REFERENCE_NEXT) != 0;
     mvf_status status = ahead_open(a, frames->read, frames->opaque, n_frames,
-                                   opens ? frames_while_opening(self->crew) : AHEAD_LEAST_FRAMES);
+                                   opens ? MOST_LUMA_AHEAD / self->crew->plan->n_workers : 0);
     if (status != MVF_OK || !opens)
         return status;
     int64_t start = timing_now();
     if (mvf_device_describe(self->l.search.device, &device, NULL) != MVF_OK || !device.usable)
-        ahead_limit(a, AHEAD_LEAST_FRAMES);
+        ahead_stay_close(a);
     timing_add(&self->l.spent, TIMING_START, start);
     return MVF_OK;
 }
