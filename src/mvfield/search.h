@@ -194,7 +194,8 @@ typedef struct mvf_options {
     /* Default clamp. */
     mvf_edges edges;
     /* Threads of the CPU engine; 0 (the default): one for each online processor. With the CUDA
-     * engine the searcher finishes fields on up to four threads of its own, whatever this says. */
+     * engine the searcher copies pictures and finishes fields on up to four threads of its own,
+     * whatever this says. */
     int32_t threads;
     /* The highest instruction level that the CPU engine may use; the answer never changes. */
     mvf_cpu_level cpu_level;

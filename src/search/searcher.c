@@ -321,7 +321,7 @@ static mvf_status need_finishers(mvf_searcher *s)
 /* Those that may share in loading a picture for an engine without threads of its own, or NULL. */
 static mvf_pool *loaders(mvf_searcher *s, const mvf_picture *picture)
 {
-    if (s->ops->run_tasks || picture->memory != MVF_MEMORY_HOST || need_finishers(s) != MVF_OK)
+    if (!s->ops->take || picture->memory != MVF_MEMORY_HOST || need_finishers(s) != MVF_OK)
         return NULL;
     return s->finishers;
 }
