@@ -117,16 +117,17 @@ static __device__ __forceinline__ void copy_wait()
 #endif
 }
 
-/* Two numbers as halves, rounded to nearest: `low` in the lower half of the word. */
-static __device__ __forceinline__ uint32_t pack_halves(float low, float high)
+/* Two numbers as halves, rounded down, and 0 where they are negative: `low` in the lower half of
+ * the word. */
+static __device__ __forceinline__ uint32_t pack_halves_down(float low, float high)
 {
     uint32_t halves;
 #if __CUDA_ARCH__ >= 800
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(high), "f"(low));
+    asm("cvt.rz.relu.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(high), "f"(low));
 #else
-    asm("{ .reg .f16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }"
+    asm("{ .reg .f16 l, h; cvt.rz.f16.f32 l, %1; cvt.rz.f16.f32 h, %2; mov.b32 %0, {l, h}; }"
         : "=r"(halves)
-        : "f"(low), "f"(high));
+        : "f"(fmaxf(low, 0)), "f"(fmaxf(high, 0)));
 #endif
     return halves;
 }
@@ -144,22 +145,40 @@ static __device__ __forceinline__ void multiply_add_16x8(float (&d)[4], const fl
         : "r"(a0), "r"(a1), "r"(b), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
 }
 
-/* d = a * b, with a 16 x 16. */
-static __device__ __forceinline__ void multiply_16x16(float (&d)[4], uint32_t a0, uint32_t a1,
-                                                      uint32_t a2, uint32_t a3, uint32_t b0,
-                                                      uint32_t b1)
+/* With a 16 x 16. */
+static __device__ __forceinline__ void multiply_add_16x16(float (&d)[4], const float (&c)[4],
+                                                          uint32_t a0, uint32_t a1, uint32_t a2,
+                                                          uint32_t a3, uint32_t b0, uint32_t b1)
 {
-    const float zero[4] = {0, 0, 0, 0};
 #if __CUDA_ARCH__ >= 800
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
                  "{%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
                  : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
-                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "f"(zero[0]), "f"(zero[1]),
-                   "f"(zero[2]), "f"(zero[3]));
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "f"(c[0]), "f"(c[1]),
+                   "f"(c[2]), "f"(c[3]));
 #else
-    float upper[4];
-    multiply_add_16x8(upper, zero, a0, a1, b0);
-    multiply_add_16x8(d, upper, a2, a3, b1);
+    float left[4];
+    multiply_add_16x8(left, c, a0, a1, b0);
+    multiply_add_16x8(d, left, a2, a3, b1);
+#endif
+}
+
+/* The same with sums as halves, two in a word: as the left factor of another product. */
+static __device__ __forceinline__ void multiply_add_halves(uint32_t (&d)[2], const uint32_t (&c)[2],
+                                                           uint32_t a0, uint32_t a1, uint32_t a2,
+                                                           uint32_t a3, uint32_t b0, uint32_t b1)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, "
+                 "{%2, %3, %4, %5}, {%6, %7}, {%8, %9};"
+                 : "=r"(d[0]), "=r"(d[1])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]));
+#else
+    asm volatile("{ .reg .b32 l, h; mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {l, h}, "
+                 "{%2, %3}, {%6}, {%8, %9}; mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 "
+                 "{%0, %1}, {%4, %5}, {%7}, {l, h}; }"
+                 : "=r"(d[0]), "=r"(d[1])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]));
 #endif
 }
 

@@ -192,19 +192,24 @@
  * the short strips shared by all warps: noise, +-32 255, 227. */
 #define MVF_PARTITION_ROWS_AHEAD 4
 
-/* refine.cu, refine_satd.cu */
+/* refine.cu, refine_matrix.cu */
 
 /* Fits: at most so many threads. */
 #define MVF_REFINE_THREADS 256
 #define MVF_REFINE_BLOCKS 1
-/* Untried. */
-#define MVF_REFINE_SATD_THREADS 256
-/* Fits: what a warp of refine_satd.cu takes, samples each way, and its planes: words from one row
- * to the next (rows two apart begin 8 banks apart), and of each of the four, from the row above on.
- */
+/* Fits: a warp, for a block that is one piece; at most so many threads for one of several. H200,
+ * quarter samples by SATD, h264, 16x16, batches of 8, with 80 / 96 / 114 registers 10.2 / 12.0
+ * / 10.1 on bunny, 15.9 / 15.8 / 16.5 on wall. */
+#define MVF_REFINE_MATRIX_TEAM 32
+#define MVF_REFINE_MATRIX_THREADS 256
+/* Fits: thread blocks to a multiprocessor with which nothing spills; left to itself the compiler
+ * spills a register. */
+#define MVF_REFINE_MATRIX_8_BLOCKS 16
+#define MVF_REFINE_MATRIX_64_BLOCKS 1
+/* Fits: what a warp of refine_matrix.cu takes, samples each way, and vectors of 16 bytes that its
+ * images take: nine of a vector a lane. */
 #define MVF_REFINE_PIECE 16
-#define MVF_REFINE_PLANE_PITCH 20
-#define MVF_REFINE_PLANE_WORDS ((MVF_REFINE_PIECE + 1) * MVF_REFINE_PLANE_PITCH)
+#define MVF_REFINE_IMAGE_VECTORS (9 * 32)
 
 /* smooth_paths.cu, smooth_median.cu */
 

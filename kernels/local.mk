@@ -2,7 +2,7 @@
 # middle file of a chain. NVCCFLAGS is the user's.
 cuda_sources = kernels/block_search.cu kernels/hier_below.cu kernels/hier_pyramid.cu \
 	kernels/hier_top.cu kernels/partition.cu kernels/plane.cu kernels/refine.cu \
-	kernels/refine_satd.cu kernels/search.cu kernels/search_eliminate.cu kernels/search_exhaust.cu \
+	kernels/refine_matrix.cu kernels/search.cu kernels/search_eliminate.cu kernels/search_exhaust.cu \
 	kernels/self_test.cu kernels/smooth_median.cu kernels/smooth_paths.cu kernels/truemotion.cu \
 	kernels/truemotion_image.cu
 EXTRA_DIST += $(cuda_sources) kernels/differences.h kernels/guides.h kernels/instructions.h \

@@ -97,19 +97,21 @@ typedef struct mvf_refine_params {
     int64_t stride_bytes;
     /* Its table lies on the device. */
     mvf_rate rate;
-    int32_t width, height, bit_depth, sample_bytes;
+    int32_t width, height, bit_depth;
     int32_t block_w, block_h, step_x, step_y, cols;
     int32_t first_match;
     /* Whether candidates must lie inside the frame; whether quarter samples follow half ones. */
     int32_t inside, quarter;
     int32_t metric;
+    /* Of SATD. */
+    int32_t tile;
     /* How many of these blocks one block of the grid holds each way, and its columns: where a
      * block's predictor is. */
     int32_t across, down, guide_cols;
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_refine_params;
 
-static_assert(offsetof(mvf_refine_params, block_w) == 40, "same layout in C and CUDA");
+static_assert(offsetof(mvf_refine_params, block_w) == 36, "same layout in C and CUDA");
 static_assert(offsetof(mvf_refine_params, pairs) == 88, "same layout in C and CUDA");
 static_assert(sizeof(mvf_refine_params) == 88 + 48 * MVF_CUDA_BATCH, "same layout in C and CUDA");
 

@@ -1,5 +1,6 @@
-// Sub-sample refinement by subpel_rule.h: one thread block for each block of the frame, after a
-// search for whole samples has written its match, which is replaced.
+// Sub-sample refinement by subpel_rule.h of samples of 9 to 16 bits (refine_matrix.cu has 8): one
+// thread block for each block of the frame, after a search for whole samples has written its match,
+// which is replaced.
 //
 // The reference round the match, and for h264 its half samples, lie in shared memory. A thread
 // takes one tile (8 x 8 or 4 x 4) of one candidate at a time, keeps the differences in registers
@@ -26,6 +27,7 @@ struct refine_shared {
 
 // The block, and its samples in shared memory.
 struct sampled_block : refine_block {
+    mvf_guide_vector predictor;
     int32_t pitch, patch_pitch, half_pitch;
     // Sample (0, 0) of the block, of the reference at the match, and of the half samples right of,
     // below and diagonally after each reference sample.
@@ -35,10 +37,10 @@ struct sampled_block : refine_block {
 static __device__ uint16_t load_sample(const mvf_refine_params &params, uint64_t plane, int32_t x,
                                        int32_t y)
 {
-    const uint8_t *row =
-        (const uint8_t *)plane + mvf_rule_clip(y, params.height - 1) * params.stride_bytes;
-    x = mvf_rule_clip(x, params.width - 1);
-    return params.sample_bytes == 1 ? row[x] : ((const uint16_t *)row)[x];
+    const uint16_t *row =
+        (const uint16_t *)((const uint8_t *)plane +
+                           mvf_rule_clip(y, params.height - 1) * params.stride_bytes);
+    return row[mvf_rule_clip(x, params.width - 1)];
 }
 
 static __device__ void load_patch(const mvf_refine_params &params, uint16_t *to, int32_t pitch,
@@ -207,7 +209,7 @@ static __device__ void choose(const mvf_refine_params &params, const sampled_blo
         int32_t vx = centre_x + candidate_x(i, distance), vy = centre_y + candidate_y(i, distance);
         int32_t x = 4 * b.match_x + vx, y = 4 * b.match_y + vy;
         uint32_t j =
-            shared.cost[i] + mvf_rule_rate(&params.rate, x - b.predictor_x, y - b.predictor_y);
+            shared.cost[i] + mvf_rule_rate(&params.rate, x - b.predictor.x, y - b.predictor.y);
         if (!is_candidate(params, b, i, x, y))
             continue;
         if (i == 0 || j < shared.best_j) {
@@ -237,8 +239,9 @@ static __device__ sampled_block locate(const mvf_refine_params &params, const mv
                                        const refine_match &match)
 {
     sampled_block b;
-    (refine_block &)b = refine_locate(params, pair, match, (int32_t)blockIdx.x % params.cols,
-                                      (int32_t)blockIdx.x / params.cols);
+    int32_t col = (int32_t)blockIdx.x % params.cols, row = (int32_t)blockIdx.x / params.cols;
+    (refine_block &)b = refine_locate(params, match, col, row);
+    b.predictor = refine_predictor(params, pair, col, row);
     b.pitch = params.block_w;
     b.patch_pitch = params.block_w + 2 * MARGIN;
     b.half_pitch = params.block_w + 2;
@@ -250,7 +253,7 @@ static __device__ void refine(const mvf_refine_params &params)
 {
     DYNAMIC_SHARED(uint16_t, refine_samples);
     __shared__ refine_shared shared;
-    const mvf_search_pair &pair = params.pairs[blockIdx.y];
+    const mvf_search_pair &pair = params.pairs[blockIdx.z];
     refine_match *match = (refine_match *)pair.matches + params.first_match + blockIdx.x;
     sampled_block b = locate(params, pair, *match);
     uint16_t *current = refine_samples;

@@ -24,12 +24,9 @@ struct refine_block {
     int32_t x, y, w, h;
     /* The whole-sample match. */
     int32_t match_x, match_y;
-    /* What a rate measures from. */
-    int32_t predictor_x, predictor_y;
 };
 
 static __device__ __forceinline__ refine_block refine_locate(const mvf_refine_params &params,
-                                                             const mvf_search_pair &pair,
                                                              const refine_match &match, int32_t col,
                                                              int32_t row)
 {
@@ -40,14 +37,17 @@ static __device__ __forceinline__ refine_block refine_locate(const mvf_refine_pa
     b.h = mvf_rule_visible(b.y, params.block_h, params.height);
     b.match_x = match.x;
     b.match_y = match.y;
-    b.predictor_x = b.predictor_y = 0;
-    if (params.rate.lambda_q4) {
-        mvf_guide_vector predictor =
-            predictor_of(pair, row / params.down * params.guide_cols + col / params.across);
-        b.predictor_x = predictor.x;
-        b.predictor_y = predictor.y;
-    }
     return b;
+}
+
+/* What a rate measures from; without one, nothing is read. */
+static __device__ __forceinline__ mvf_guide_vector refine_predictor(const mvf_refine_params &params,
+                                                                    const mvf_search_pair &pair,
+                                                                    int32_t col, int32_t row)
+{
+    if (!params.rate.lambda_q4)
+        return {0, 0};
+    return predictor_of(pair, row / params.down * params.guide_cols + col / params.across);
 }
 
 static __device__ __forceinline__ int32_t candidate_x(int32_t i, int32_t distance)

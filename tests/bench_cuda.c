@@ -231,6 +231,7 @@ typedef struct encoder_shape {
     mvf_interpolation interpolation;
     mvf_method method;
     uint32_t lambda_q4;
+    int refined_by_sad;
 } encoder_shape;
 
 static const encoder_shape encoder_shapes[] = {
@@ -246,6 +247,12 @@ static const encoder_shape encoder_shapes[] = {
      .block = 16,
      .subpel = MVF_SUBPEL_QUARTER,
      .interpolation = MVF_INTERPOLATION_HEVC},
+    {.name = "16x16, quarter samples, h264, sad",
+     .bit_depth = 8,
+     .range = 32,
+     .block = 16,
+     .subpel = MVF_SUBPEL_QUARTER,
+     .refined_by_sad = 1},
     {.name = "squares of 64 to 8",
      .bit_depth = 8,
      .range = 32,
@@ -316,7 +323,7 @@ static mvf_options encoder_options(const encoder_shape *p)
     options.metric = p->metric;
     options.subpel = p->subpel;
     options.interpolation = p->interpolation;
-    options.refine_metric = MVF_METRIC_SATD;
+    options.refine_metric = p->refined_by_sad ? MVF_METRIC_SAD : MVF_METRIC_SATD;
     options.method = p->method;
     options.lambda_q4 = p->lambda_q4;
     return options;
@@ -328,6 +335,8 @@ static void bench_encoder_shape(check_run *run, const scene *s, const encoder_sh
     check_plane frames[ENCODER_JOBS + 1];
     mvf_cuda_measurement m = {.launch_us = 1};
     mvf_options options = encoder_options(p);
+    if (getenv("R5") && p->subpel == MVF_SUBPEL_NONE && !(p->range == 32 && !p->lambda_q4))
+        return;
     alloc_frames(run, s, p->bit_depth, frames, ENCODER_JOBS + 1);
     mvf_status status = open_with(run, &e, &options, 0, frames, ENCODER_JOBS + 1);
     if (status == MVF_OK) {

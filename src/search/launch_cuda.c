@@ -8,6 +8,7 @@
 #include "search/block_search.h"
 #include "search/block_search_cuda.h"
 #include "search/partition_cuda.h"
+#include "search/subpel_rule.h"
 
 extern const unsigned char mvf_fatbin_block_search[];
 extern const unsigned char mvf_fatbin_partition[];
@@ -47,7 +48,7 @@ mvf_cuda_layout mvf_cuda_plane_layout(const mvf_search_config *config)
     int32_t sample_bytes = config->sample_bytes;
     mvf_cuda_layout layout = {.left = config->range_x + MVF_SEARCH_GROUP,
                               .right = config->range_x + MVF_MAX_BLOCK + 2 * MVF_SEARCH_GROUP,
-                              .top = config->range_y,
+                              .top = config->range_y + MVF_SUBPEL_MARGIN,
                               .bottom = config->range_y + MVF_MAX_BLOCK};
     if (is_full_block_search(config)) {
         widen_border(config->width, config->range_x, &layout.left, &layout.right);

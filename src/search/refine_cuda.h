@@ -13,12 +13,15 @@
 /* A metric as kernels number it. */
 int32_t mvf_cuda_metric(mvf_metric metric);
 
+#define MVF_REFINE_MATRIX_SIZES 3
+
 /* One engine's refinement; without a module there is none. */
 typedef struct mvf_refine_plan {
     CUmodule module;
-    CUfunction function;
-    int32_t tile;
-    /* By refine_satd.cu, a warp for a piece of a block; else by refine.cu, a thread for a tile. */
+    /* Of refine_matrix.cu by the size of blocks; of refine.cu there is one. */
+    CUfunction functions[MVF_REFINE_MATRIX_SIZES];
+    /* By refine_matrix.cu, a warp for a piece of a block; else by refine.cu, a thread for a tile.
+     */
     int32_t in_pieces;
     /* What is the same for every launch. */
     mvf_refine_params params;

@@ -48,9 +48,12 @@
 
 #ifdef __CUDACC__
 #define MVF_RULE static __host__ __device__ inline
+/* What the compiler may work out. */
+#define MVF_RULE_CONSTANT static __host__ __device__ constexpr
 #else
 #include <stdint.h>
 #define MVF_RULE static inline
+#define MVF_RULE_CONSTANT static inline
 #endif
 
 /* A rectangle of candidates, both ends included. */

@@ -68,14 +68,14 @@ MVF_RULE int32_t mvf_rule_clip(int32_t value, int32_t top)
     return value < 0 ? 0 : value > top ? top : value;
 }
 
-MVF_RULE int32_t mvf_rule_taps_h264(int32_t a, int32_t b, int32_t c, int32_t d, int32_t e,
-                                    int32_t f)
+MVF_RULE_CONSTANT int32_t mvf_rule_taps_h264(int32_t a, int32_t b, int32_t c, int32_t d, int32_t e,
+                                             int32_t f)
 {
     return a + f - 5 * (b + e) + 20 * (c + d);
 }
 
 /* Tap `i` (0 to 7, for the samples at -3 to 4) of the phase. */
-MVF_RULE int32_t mvf_rule_tap_hevc(int32_t phase, int32_t i)
+MVF_RULE_CONSTANT int32_t mvf_rule_tap_hevc(int32_t phase, int32_t i)
 {
     const int32_t quarter[8] = {-1, 4, -10, 58, 17, -5, 1, 0};
     const int32_t half[8] = {-1, 4, -11, 40, 40, -11, 4, -1};

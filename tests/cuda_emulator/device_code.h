@@ -617,6 +617,7 @@ static inline float emulated_half(unsigned half)
     return half & 0x8000 ? -value : value;
 }
 
+/* Rounded down. */
 static inline unsigned emulated_half_of(float value)
 {
     int exponent = 0;
@@ -624,13 +625,13 @@ static inline unsigned emulated_half_of(float value)
     frexpf(magnitude, &exponent);
     exponent = magnitude > 0 ? max(exponent, -13) : -13;
     /* In units of its last place: 2^10 and more where it is normal. */
-    unsigned units = (unsigned)lrintf(ldexpf(magnitude, 11 - exponent));
+    unsigned units = (unsigned)floorf(ldexpf(magnitude, 11 - exponent));
     return (units + ((unsigned)(exponent + 13) << 10)) | (signbit(value) ? 0x8000u : 0);
 }
 
-static inline uint32_t pack_halves(float low, float high)
+static inline uint32_t pack_halves_down(float low, float high)
 {
-    return emulated_half_of(low) | emulated_half_of(high) << 16;
+    return emulated_half_of(fmaxf(low, 0)) | emulated_half_of(fmaxf(high, 0)) << 16;
 }
 
 static inline void multiply_add_16x8(float (&d)[4], const float (&c)[4], uint32_t a0, uint32_t a1,
@@ -653,13 +654,24 @@ static inline void multiply_add_16x8(float (&d)[4], const float (&c)[4], uint32_
         d[i] = sums[i];
 }
 
-static inline void multiply_16x16(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
-                                  uint32_t b0, uint32_t b1)
+static inline void multiply_add_16x16(float (&d)[4], const float (&c)[4], uint32_t a0, uint32_t a1,
+                                      uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
 {
-    const float zero[4] = {0, 0, 0, 0};
     float left[4];
-    multiply_add_16x8(left, zero, a0, a1, b0);
+    multiply_add_16x8(left, c, a0, a1, b0);
     multiply_add_16x8(d, left, a2, a3, b1);
+}
+
+static inline void multiply_add_halves(uint32_t (&d)[2], const uint32_t (&c)[2], uint32_t a0,
+                                       uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
+                                       uint32_t b1)
+{
+    float sums[4];
+    for (int i = 0; i < 4; i++)
+        sums[i] = emulated_half(c[i / 2] >> 16 * (i & 1) & 0xffff);
+    multiply_add_16x16(sums, sums, a0, a1, a2, a3, b0, b1);
+    for (int i = 0; i < 2; i++)
+        d[i] = emulated_half_of(sums[2 * i]) | emulated_half_of(sums[2 * i + 1]) << 16;
 }
 
 static inline void let_next_kernel_start()
