@@ -48,23 +48,21 @@ static_assert(sizeof(group_shared) == MVF_EXHAUST_SHARED_BYTES,
               "the launcher takes the size from params.h");
 
 // Whether no group is listed any more. The elimination has as many thread blocks.
-static __device__ __forceinline__ bool list_is_whole(const mvf_full_params &p)
+static __device__ __forceinline__ bool list_is_whole(const mvf_full_counters *counters)
 {
-    bool whole =
-        !p.early ||
-        *(const volatile uint32_t *)&((const mvf_full_counters *)p.counters)->n_gone == gridDim.x;
+    bool whole = *(const volatile uint32_t *)&counters->n_gone == gridDim.x;
     __threadfence();
     return whole;
 }
 
 // Waits until a group is listed, or it is certain that it will not be; tells whether it is.
-static __device__ __forceinline__ bool wait_for_group(const mvf_full_params &p, int index,
+static __device__ __forceinline__ bool wait_for_group(const mvf_full_params &p, uint32_t index,
                                                       mvf_full_group *group, bool *whole)
 {
     const mvf_full_counters *counters = (const mvf_full_counters *)p.counters;
     for (;;) {
-        *whole = list_is_whole(p);
-        if (index < (int)*(const volatile uint32_t *)&counters->n_groups) {
+        *whole = list_is_whole(counters);
+        if (index < *(const volatile uint32_t *)&counters->n_groups) {
             *group = read_group(p.groups, index);
             if (group->launch == counters->n_launches + 1)
                 return true;
@@ -73,6 +71,20 @@ static __device__ __forceinline__ bool wait_for_group(const mvf_full_params &p, 
         }
         pause_thread();
     }
+}
+
+// Tells whether the list has that group. One that is whole from the start takes neither fence nor
+// wait.
+static __device__ __forceinline__ bool find_group(const mvf_full_params &p, uint32_t index,
+                                                  mvf_full_group *group, bool *whole)
+{
+    if (p.early)
+        return wait_for_group(p, index, group, whole);
+    *whole = true;
+    if (index >= ((const mvf_full_counters *)p.counters)->n_groups)
+        return false;
+    *group = read_group(p.groups, index);
+    return true;
 }
 
 // A short list is split, for less latency, and one whose length is not known.
@@ -90,7 +102,7 @@ static __device__ __forceinline__ bool take_listed(const mvf_full_params &p, int
     int parts = parts_of_group(p);
     mvf_full_group group;
     bool whole;
-    if (!wait_for_group(p, at / parts, &group, &whole))
+    if (!find_group(p, at / parts, &group, &whole))
         return false;
     job.pair = group.place & ((1 << MVF_FULL_ROW_SHIFT) - 1);
     job.row =
