@@ -192,6 +192,12 @@
  * the short strips shared by all warps: noise, +-32 255, 227. */
 #define MVF_PARTITION_ROWS_AHEAD 4
 
+/* With halves. */
+#ifndef MVF_PARTITION_STRIP_HALVES
+#define MVF_PARTITION_STRIP_HALVES 7
+#define MVF_PARTITION_PITCH_HALVES 151
+#endif
+
 /* refine.cu, refine_matrix.cu */
 
 /* Fits: at most so many threads. */

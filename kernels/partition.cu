@@ -20,19 +20,23 @@
 // Above every J.
 #define NO_J 0xffffffffu
 #define UNIT 64
-// Squares of 8 in a unit, and nodes: 1 + 4 + 16 + 64.
+// Squares of 8 in a unit, and nodes: squares of 64 to 8, and as many wide and tall halves of
+// squares of 64 to 16 each.
 #define N_SMALLEST 64
-#define N_NODES 85
+#define N_SQUARES (1 + 4 + 16 + 64)
+#define N_HALVES (2 * (1 + 4 + 16))
+#define N_NODES (N_SQUARES + 2 * N_HALVES)
 #define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
 
 // What differs with the samples, and with how far apart rows of the window are, in words.
-template <typename Sample, int32_t Strip, int32_t Pitch> struct layout {
+template <typename Sample, int32_t Strip, int32_t Pitch, bool Halves> struct layout {
     typedef Sample sample;
     static const int32_t per_word = 4 / (int32_t)sizeof(Sample);
     // Of a row of an 8 x 8, and between rows of the unit, in words.
     static const int32_t row_words = 8 / per_word, current_pitch = UNIT / per_word;
     static const int32_t pitch = Pitch, strip = Strip;
     static const int32_t short_strips = (Strip + SHORT_STRIP - 1) / SHORT_STRIP;
+    static const bool has_halves = Halves;
     // Whether the device has no difference of its samples, but the larger of two.
 #if __CUDA_ARCH__ >= 900
     static const bool by_larger = sizeof(Sample) == 2;
@@ -69,7 +73,10 @@ struct partition_strip {
     const uint32_t *reference;
 };
 
-// A square's first sample.
+// Shapes of a node of a square: itself, its upper or lower half, its left or right one.
+enum { SQUARE, WIDE, TALL };
+
+// A node's first sample.
 struct partition_corner {
     int32_t x, y;
 };
@@ -84,6 +91,32 @@ static __device__ int32_t even_bits(int32_t z)
 static __device__ partition_corner corner_of(const partition_unit &u, int32_t z)
 {
     return {u.x + 8 * even_bits(z), u.y + 8 * even_bits(z >> 1)};
+}
+
+// Of the node of a square of 64 >> level that 8 x 8 number z lies in.
+template <int32_t Level, int32_t Shape>
+static __device__ partition_corner corner_of(const partition_unit &u, int32_t z)
+{
+    const int32_t size = UNIT >> Level, child = 2 * (Shape == SQUARE ? 3 - Level : 2 - Level);
+    partition_corner corner = corner_of(u, z & -1 << child);
+    if (Shape == WIDE)
+        corner.x &= -size;
+    if (Shape == TALL)
+        corner.y &= -size;
+    return corner;
+}
+
+// Its number: squares, wide halves, tall ones, each from the largest on, in the order of Z.
+template <int32_t Level, int32_t Shape> static __device__ int32_t node_of(int32_t z)
+{
+    // Squares larger than this.
+    const int32_t above = (1 << 2 * Level) / 3, square = 2 * (3 - Level);
+    if constexpr (Shape == SQUARE)
+        return above + (z >> square);
+    else if constexpr (Shape == WIDE)
+        return N_SQUARES + 2 * above + (z >> (square - 1));
+    else
+        return N_SQUARES + N_HALVES + 2 * above + (z >> square << 1 | (z >> (square - 2) & 1));
 }
 
 static __device__ bool has_visible(const mvf_partition_params &p, const partition_corner &corner)
@@ -230,16 +263,17 @@ rate_strip(const mvf_partition_params &p, const partition_unit &u, const partiti
         sums[c] += (uint32_t)((uint64_t)p.rate.lambda_q4 * (bits_x + bits[c]) >> 4);
 }
 
-// NO_J for the candidates of a strip that do not count for a square of 64 >> level.
-template <int32_t Level, int32_t Strip>
+// NO_J for the candidates of a strip that do not count for a node.
+template <int32_t Level, int32_t Shape, int32_t Strip>
 static __device__ __forceinline__ void
 leave_out(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
           int32_t z, uint32_t (&sums)[Strip])
 {
-    const int32_t size = UNIT >> Level;
-    partition_corner corner = corner_of(u, z);
-    mvf_window w = mvf_rule_window(corner.x, corner.y, mvf_rule_visible(corner.x, size, p.width),
-                                   mvf_rule_visible(corner.y, size, p.height), p.width, p.height,
+    const int32_t size = UNIT >> Level, size_x = Shape == TALL ? size / 2 : size,
+                  size_y = Shape == WIDE ? size / 2 : size;
+    partition_corner corner = corner_of<Level, Shape>(u, z);
+    mvf_window w = mvf_rule_window(corner.x, corner.y, mvf_rule_visible(corner.x, size_x, p.width),
+                                   mvf_rule_visible(corner.y, size_y, p.height), p.width, p.height,
                                    p.range_x, p.range_y, p.inside);
     int32_t dx = known_here(strip.dx), dy = known_here(strip.dy);
     bool column = dx >= w.x_min && dx <= w.x_max;
@@ -258,6 +292,14 @@ static __device__ int32_t nearest_place(uint32_t places, int32_t dy)
     return !below || (above && -(dy + up) <= dy + down) ? up : down;
 }
 
+template <int32_t Strip>
+static __device__ __forceinline__ void copy(uint32_t (&to)[Strip], const uint32_t (&from)[Strip])
+{
+#pragma unroll
+    for (int32_t c = 0; c < Strip; c++)
+        to[c] = from[c];
+}
+
 // The least of a lane's SADs.
 template <int32_t Strip>
 static __device__ __forceinline__ uint32_t least_of(const uint32_t (&sums)[Strip])
@@ -269,20 +311,21 @@ static __device__ __forceinline__ uint32_t least_of(const uint32_t (&sums)[Strip
     return least;
 }
 
-// The warp's best candidate of a square of 64 >> level, of which 8 x 8 number z is one, to the
-// square's best, if it may be as good. Overwrites the SADs.
-template <int32_t Level, int32_t Strip>
+// The warp's best candidate of the node of a square of 64 >> level that 8 x 8 number z lies in to
+// the node's best, if it may be as good.
+template <int32_t Level, int32_t Shape, int32_t Strip>
 static __device__ __forceinline__ void
 keep_best(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-          partition_shared &shared, int32_t z, uint32_t (&sums)[Strip])
+          partition_shared &shared, int32_t z, const uint32_t (&sads)[Strip])
 {
+    uint32_t sums[Strip];
+    copy(sums, sads);
     if (p.rate.lambda_q4)
         rate_strip(p, u, strip, z, sums);
     if (u.may_leave)
-        leave_out<Level>(p, u, strip, z, sums);
+        leave_out<Level, Shape>(p, u, strip, z, sums);
     uint32_t least = least_of(sums);
-    // 1 + 4 + 16 nodes come before those of 8 x 8.
-    unsigned long long *best = &shared.best[(1 << 2 * Level) / 3 + (z >> 2 * (3 - Level))];
+    unsigned long long *best = &shared.best[node_of<Level, Shape>(z)];
     if (!__any_sync(ALL_LANES, least <= ((const volatile uint32_t *)best)[1]))
         return;
     uint32_t worse = 0;
@@ -320,16 +363,25 @@ static __device__ int2 visible_of(const mvf_partition_params &p, const partition
     return make_int2(max(min(p.width - corner.x, 8), 0), max(min(p.height - corner.y, 8), 0));
 }
 
-// The SADs of an 8 x 8 of the unit, as far as it is visible, added to those of the 16 x 16, and its
-// best kept if it is asked for.
+// Keeps the best of a node, if it is asked for.
+template <int32_t Level, int32_t Shape, int32_t Strip>
+static __device__ __forceinline__ void
+end_node(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+         partition_shared &shared, int32_t z, const uint32_t (&sums)[Strip])
+{
+    if (p.first_match[Shape][Level] >= 0 &&
+        (u.is_whole || has_visible(p, corner_of<Level, Shape>(u, z))))
+        keep_best<Level, Shape>(p, u, strip, shared, z, sums);
+}
+
+// The SADs of an 8 x 8 of the unit, as far as it is visible, of which the best is kept.
 template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void
 search_8(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-         partition_shared &shared, int32_t z, uint32_t (&sums_16)[Strip])
+         partition_shared &shared, int32_t z, uint32_t (&sums)[Strip])
 {
     int2 place = shared.place[z], visible = make_int2(8, 8);
     const uint32_t *current = u.current + place.x, *reference = strip.reference + place.y;
-    uint32_t sums[Strip] = {};
     if (!u.is_whole)
         visible = visible_of(p, u, z);
     if (visible.x * visible.y == 64)
@@ -339,20 +391,8 @@ search_8(const mvf_partition_params &p, const partition_unit &u, const partition
                                   visible.x * (int32_t)sizeof(typename Layout::sample), visible.y);
     else
         return;
-    add(sums_16, sums);
-    if (p.first_match[3] >= 0)
-        keep_best<3>(p, u, strip, shared, z, sums);
-}
-
-// The same of a larger square, whose SADs are there.
-template <int32_t Level, int32_t Strip>
-static __device__ __forceinline__ void
-end_square(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-           partition_shared &shared, int32_t z, uint32_t (&sums)[Strip])
-{
-    z &= -1 << 2 * (3 - Level);
-    if (p.first_match[Level] >= 0 && (u.is_whole || has_visible(p, corner_of(u, z))))
-        keep_best<Level>(p, u, strip, shared, z, sums);
+    if (p.first_match[SQUARE][3] >= 0)
+        keep_best<3, SQUARE>(p, u, strip, shared, z, sums);
 }
 
 // n 8 x 8 of the unit from number `first` on, and what squares they fill, in the order of Z, or
@@ -370,17 +410,76 @@ search_part(const mvf_partition_params &p, const partition_unit &u, const partit
 #pragma unroll 1
     for (int32_t i = 0; i < n; i++) {
         int32_t z = i ^ turn;
-        search_8<Layout>(p, u, strip, shared, z, sums_16);
+        uint32_t sums[Strip] = {};
+        search_8<Layout>(p, u, strip, shared, z, sums);
+        add(sums_16, sums);
         if ((i & 3) != 3)
             continue;
         add(sums_32, sums_16);
-        end_square<2>(p, u, strip, shared, z, sums_16);
+        end_node<2, SQUARE>(p, u, strip, shared, z, sums_16);
         clear(sums_16);
         if ((i & 15) != 15)
             continue;
         add(sums_64, sums_32);
-        end_square<1>(p, u, strip, shared, z, sums_32);
+        end_node<1, SQUARE>(p, u, strip, shared, z, sums_32);
         clear(sums_32);
+    }
+}
+
+// SADs of the first, second and third quarter of a square, and then of what halves they make.
+template <int32_t Strip> struct partition_quarters {
+    uint32_t first[Strip], second[Strip], third[Strip];
+};
+
+// Quarter number i of a square of 64 >> level, which 8 x 8 number z lies in. With the fourth, true,
+// and the square's SADs for the quarter's.
+template <int32_t Level, int32_t Strip>
+static __device__ __forceinline__ bool
+add_quarter(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+            partition_shared &shared, int32_t i, int32_t z, partition_quarters<Strip> &q,
+            uint32_t (&sums)[Strip])
+{
+    if (i == 0)
+        copy(q.first, sums);
+    if (i == 1) {
+        copy(q.second, sums);
+        add(sums, q.first);
+        end_node<Level, WIDE>(p, u, strip, shared, z, sums);
+    }
+    if (i == 2) {
+        copy(q.third, sums);
+        add(q.first, sums);
+        end_node<Level, TALL>(p, u, strip, shared, z, q.first);
+    }
+    if (i < 3)
+        return false;
+    add(q.second, sums);
+    end_node<Level, TALL>(p, u, strip, shared, z, q.second);
+    add(q.third, sums);
+    end_node<Level, WIDE>(p, u, strip, shared, z, q.third);
+    copy(sums, q.first);
+    add(sums, q.second);
+    end_node<Level, SQUARE>(p, u, strip, shared, z, sums);
+    return true;
+}
+
+// search_part() of all the unit, with halves. The second quarter lies beside the first, above or
+// below the fourth.
+template <typename Layout, int32_t Strip>
+static __device__ __forceinline__ void
+search_halves(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+              partition_shared &shared)
+{
+    partition_quarters<Strip> q_16, q_32, q_64;
+    int32_t warp = threadIdx.x / 32, turn = (warp & 3) << 4 | (warp & 4);
+#pragma unroll 1
+    for (int32_t i = 0; i < N_SMALLEST; i++) {
+        int32_t z = i ^ turn;
+        uint32_t sums[Strip] = {};
+        search_8<Layout>(p, u, strip, shared, z, sums);
+        if (add_quarter<2>(p, u, strip, shared, i & 3, z, q_16, sums) &&
+            add_quarter<1>(p, u, strip, shared, i >> 2 & 3, z, q_32, sums))
+            add_quarter<0>(p, u, strip, shared, i >> 4, z, q_64, sums);
     }
 }
 
@@ -424,9 +523,9 @@ static __device__ __forceinline__ void end_short(const mvf_partition_params &p,
                             : shared.short_sums[0][c][lane] + shared.short_sums[1][c][lane] +
                                   shared.short_sums[2][c][lane] + shared.short_sums[3][c][lane];
         if (i < 4)
-            end_square<1>(p, u, strip, shared, 16 * i, sums);
+            end_node<1, SQUARE>(p, u, strip, shared, 16 * i, sums);
         else
-            end_square<0>(p, u, strip, shared, 0, sums);
+            end_node<0, SQUARE>(p, u, strip, shared, 0, sums);
     }
 }
 
@@ -455,7 +554,7 @@ search_full(const mvf_partition_params &p, const partition_unit &u, const partit
             for (int32_t c = 0; c < length; c++)
                 sums_64[c] += more[c * 32];
     }
-    end_square<0>(p, u, strip, shared, 0, sums_64);
+    end_node<0, SQUARE>(p, u, strip, shared, 0, sums_64);
 }
 
 // The strip of this lane among those left over. Lanes that have none take another one's again.
@@ -476,14 +575,17 @@ static __device__ void search_panel(const mvf_partition_params &p, const partiti
 {
     int32_t n_strips = (p.panel_rows + Layout::strip - 1) / Layout::strip * p.panel_cols;
     int32_t lane = threadIdx.x % 32, left = n_strips % 32;
-    bool is_short = left && left * Layout::short_strips <= 32;
+    bool is_short = !Layout::has_halves && left && left * Layout::short_strips <= 32;
     if (is_short)
         search_short<Layout>(p, u, short_strip<Layout>(p, u, n_strips, left), shared);
     int32_t n = (is_short ? n_strips / 32 : (n_strips + 31) / 32) * p.n_parts;
     for (int32_t i = threadIdx.x / 32; i < n; i += blockDim.x / 32) {
         int32_t group = i / p.n_parts;
         partition_strip strip = strip_at<Layout>(p, u, min(32 * group + lane, n_strips - 1), 0);
-        search_full<Layout>(p, u, strip, shared, group, i % p.n_parts);
+        if constexpr (Layout::has_halves)
+            search_halves<Layout, Layout::strip>(p, u, strip, shared);
+        else
+            search_full<Layout>(p, u, strip, shared, group, i % p.n_parts);
     }
     if (is_short) {
         __syncthreads();
@@ -522,27 +624,38 @@ static __device__ uint32_t rate_of(const mvf_partition_params &p, const partitio
                       4);
 }
 
-// Writes the matches of the squares of one size.
+// Writes the matches of the nodes of one size and shape.
+template <int32_t Level, int32_t Shape>
 static __device__ void store_level(const mvf_partition_params &p, const partition_unit &u,
-                                   const partition_shared &shared, const mvf_search_pair &pair,
-                                   int32_t level)
+                                   const partition_shared &shared, const mvf_search_pair &pair)
 {
-    int32_t size = UNIT >> level, shift = 2 * (3 - level), first = (1 << 2 * level) / 3;
-    if (p.first_match[level] < 0)
+    const int32_t size = UNIT >> Level, square = 2 * (3 - Level),
+                  child = Shape == SQUARE ? square : square - 2;
+    if (p.first_match[Shape][Level] < 0)
         return;
-    for (int32_t i = threadIdx.x; i < N_SMALLEST >> shift; i += blockDim.x) {
-        partition_corner corner = corner_of(u, i << shift);
-        if (!has_visible(p, corner))
+    for (int32_t i = threadIdx.x; i < N_SMALLEST >> child; i += blockDim.x) {
+        int32_t z = i << child;
+        partition_corner corner = corner_of<Level, Shape>(u, z);
+        if ((Shape == WIDE && i % 2) || (Shape == TALL && i & 2) || !has_visible(p, corner))
             continue;
-        unsigned long long best = shared.best[first + i];
+        unsigned long long best = shared.best[node_of<Level, Shape>(z)];
         uint32_t key = (uint32_t)best;
         int32_t dx = rank_x(key), dy = rank_y(key);
-        uint32_t cost = (uint32_t)(best >> 32) - rate_of(p, u, i << shift, dx, dy);
-        int32_t index =
-            p.first_match[level] + corner.y / size * p.level_cols[level] + corner.x / size;
+        uint32_t cost = (uint32_t)(best >> 32) - rate_of(p, u, z, dx, dy);
+        int32_t col = corner.x / (Shape == TALL ? size / 2 : size),
+                row = corner.y / (Shape == WIDE ? size / 2 : size);
+        int32_t index = p.first_match[Shape][Level] + row * p.level_cols[Shape][Level] + col;
         uint32_t vector = (uint32_t)(uint16_t)dx | (uint32_t)dy << 16;
         ((uint2 *)pair.matches)[index] = make_uint2(vector, cost);
     }
+}
+
+template <int32_t Level>
+static __device__ void store_halves(const mvf_partition_params &p, const partition_unit &u,
+                                    const partition_shared &shared, const mvf_search_pair &pair)
+{
+    store_level<Level, WIDE>(p, u, shared, pair);
+    store_level<Level, TALL>(p, u, shared, pair);
 }
 
 // Whether some vector takes some square of the unit out of the frame.
@@ -590,26 +703,43 @@ template <typename Layout> static __device__ void search(const mvf_partition_par
             search_panel<Layout>(p, u, shared);
         }
     __syncthreads();
-    store_level(p, u, shared, pair, 0);
-    store_level(p, u, shared, pair, 1);
-    store_level(p, u, shared, pair, 2);
-    store_level(p, u, shared, pair, 3);
+    store_level<0, SQUARE>(p, u, shared, pair);
+    store_level<1, SQUARE>(p, u, shared, pair);
+    store_level<2, SQUARE>(p, u, shared, pair);
+    store_level<3, SQUARE>(p, u, shared, pair);
+    if constexpr (Layout::has_halves) {
+        store_halves<0>(p, u, shared, pair);
+        store_halves<1>(p, u, shared, pair);
+        store_halves<2>(p, u, shared, pair);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
     partition_8(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8>>(params);
+    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8, false>>(params);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
     partition_8_near(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8_NEAR>>(params);
+    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8_NEAR, false>>(params);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
     partition_16(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint16_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16>>(params);
+    search<layout<uint16_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, false>>(params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
+    partition_8_halves(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint8_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true>>(params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
+    partition_16_halves(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint16_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true>>(params);
 }

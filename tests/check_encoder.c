@@ -595,7 +595,7 @@ static void compare_cuda(check_run *run, encoder_case *c)
 static void random_squares(check_run *run, encoder_case *c)
 {
     c->options.block_w = c->options.block_h = 16 << pick(run, 3);
-    c->options.partitions = MVF_PARTITIONS_SQUARE;
+    c->options.partitions = pick(run, 3) ? MVF_PARTITIONS_SQUARE : MVF_PARTITIONS_RECT;
     c->options.partition_min = pick(run, 3) ? 8 : 16;
     c->options.partition_output = MVF_PARTITION_ALL;
 }
@@ -613,7 +613,8 @@ static encoder_case random_squares_case(check_run *run)
     random_squares(run, &c);
     if (pick(run, 3) == 0) {
         random_rate(run, &c);
-        c.options.partitions = pick(run, 2) ? MVF_PARTITIONS_SQUARE : MVF_PARTITIONS_FIXED;
+        if (pick(run, 2))
+            c.options.partitions = MVF_PARTITIONS_FIXED;
     }
     return c;
 }

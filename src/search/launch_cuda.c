@@ -330,6 +330,14 @@ static mvf_status enqueue_exhaust(mvf_cuda *cuda, const mvf_launch_plan *plan,
         .enqueue = mvf_partition_enqueue                                                \
     }
 
+#define HALVES_SHAPE(name, bytes_of_sample)                                                     \
+    {                                                                                           \
+        .kernels = {{name, mvf_fatbin_partition}}, .serves = mvf_partition_serves,              \
+        .sample_bytes = bytes_of_sample, .strip = MVF_PARTITION_STRIP_HALVES,                   \
+        .pitch = MVF_PARTITION_PITCH_HALVES, .has_halves = 1, .prepare = mvf_partition_prepare, \
+        .enqueue = mvf_partition_enqueue                                                        \
+    }
+
 #define BLOCK_SHAPE(name, bytes_of_sample, side_of_tile, takes_sads)                 \
     {                                                                                \
         .kernels = {{name, mvf_fatbin_block_search}}, .serves = mvf_block_serves,    \
@@ -364,6 +372,8 @@ static const mvf_launch_shape shapes[] = {
                                          MVF_PARTITION_PITCH_8_NEAR, MVF_PARTITION_NEAR),
     PARTITION_SHAPE("partition_8", 1, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8, 0),
     PARTITION_SHAPE("partition_16", 2, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, 0),
+    HALVES_SHAPE("partition_8_halves", 1),
+    HALVES_SHAPE("partition_16_halves", 2),
     BLOCK_SHAPE("block_sad_8_t8", 1, 8, 1),
     BLOCK_SHAPE("block_sad_8_t4", 1, 4, 1),
     BLOCK_SHAPE("block_sad_16_t8", 2, 8, 1),

@@ -37,10 +37,10 @@ static int32_t n_threads(const panel *p)
 }
 
 /* How many share a unit, so that few strips make enough warps of few thread blocks. */
-static int32_t parts_of(const panel *p)
+static int32_t parts_of(const panel *p, const mvf_launch_shape *shape)
 {
     int32_t n = n_groups(p);
-    return n == 0 || n > 4 ? 1 : n == 1 ? 4 : 2;
+    return shape->has_halves || n == 0 || n > 4 ? 1 : n == 1 ? 4 : 2;
 }
 
 /* Of squares that have a predictor of their own: how often 8 x 8 doubles to make one, and words of
@@ -69,8 +69,8 @@ static panel lay_out(const mvf_launch_shape *shape, const mvf_search_config *con
                .n_full = n / 32,
                .n_left = n % 32,
                .window_rows = mvf_max_i32(n_rows, strip) + UNIT - 1};
-    p.is_short = p.n_left * mvf_divide_up_i32(strip, SHORT_STRIP) <= 32;
-    p.n_parts = parts_of(&p);
+    p.is_short = !shape->has_halves && p.n_left * mvf_divide_up_i32(strip, SHORT_STRIP) <= 32;
+    p.n_parts = parts_of(&p, shape);
     p.sums_words = n_groups(&p) * (p.n_parts - 1) * strip * 32;
     p.n_words = UNIT * UNIT * config->sample_bytes / 4 + p.window_rows * pitch + p.sums_words;
     if (config->rate.lambda_q4)
@@ -110,9 +110,12 @@ static panel choose_panel(const mvf_launch_shape *shape, const mvf_search_config
                                  : best_panel(shape, config, (cuda->shared_bytes - 2560) / 4);
 }
 
-/* Squares from one pass, or those of one size side by side if they have a rate. */
-static int are_squares(const mvf_search_config *config)
+/* Squares from one pass, with halves or without, or those of one size side by side if they have a
+ * rate. */
+static int are_squares(const mvf_launch_shape *shape, const mvf_search_config *config)
 {
+    if (config->partitions == MVF_PARTITIONS_RECT)
+        return shape->has_halves;
     return config->partitions == MVF_PARTITIONS_SQUARE ||
            (config->partitions == MVF_PARTITIONS_FIXED && config->rate.lambda_q4 &&
             config->block_h == config->block_w && config->step_x == config->block_w &&
@@ -122,12 +125,28 @@ static int are_squares(const mvf_search_config *config)
 int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config *config,
                          const mvf_cuda *cuda)
 {
-    return are_squares(config) && config->method == MVF_METHOD_FULL &&
+    return are_squares(shape, config) && config->method == MVF_METHOD_FULL &&
            config->metric == MVF_METRIC_SAD && config->block_w >= LEAST_LARGEST &&
            config->levels[config->n_levels - 1].w >= LEAST_SMALLEST &&
            config->sample_bytes == shape->sample_bytes &&
            (!shape->most_range || config->range_x <= shape->most_range) &&
            choose_panel(shape, config, cuda).cost < INT64_MAX;
+}
+
+/* By shape - squares, upper and lower halves, left and right ones - and the square's size. */
+static void set_levels(mvf_partition_params *params, const mvf_search_config *config)
+{
+    for (int32_t i = 0; i < 3; i++)
+        for (int32_t k = 0; k < 4; k++)
+            params->first_match[i][k] = -1;
+    for (int32_t i = 0; i < config->n_levels; i++) {
+        const mvf_level *level = &config->levels[i];
+        int32_t shape = level->w > level->h ? 1 : level->w < level->h ? 2 : 0, k = 0;
+        while (UNIT >> k > mvf_max_i32(level->w, level->h))
+            k++;
+        params->first_match[shape][k] = (int32_t)level->first_match;
+        params->level_cols[shape][k] = level->cols;
+    }
 }
 
 void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *config,
@@ -150,14 +169,7 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                                      .sums_words = best.sums_words,
                                      .guide_shift = guide_shift(config),
                                      .guide_words = guide_words(plan->shape, config)};
-    for (int32_t i = 0; i < 4; i++)
-        params->first_match[i] = -1;
-    for (int32_t i = 0; i < config->n_levels; i++)
-        for (int32_t k = 0; k < 4; k++)
-            if (config->levels[i].w == 64 >> k) {
-                params->first_match[k] = (int32_t)config->levels[i].first_match;
-                params->level_cols[k] = config->levels[i].cols;
-            }
+    set_levels(params, config);
     plan->stages[0].shared_bytes = 4 * best.n_words;
     plan->n_threads = n_threads(&best);
 }
