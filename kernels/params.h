@@ -130,9 +130,7 @@ typedef struct mvf_partition_params {
     int32_t range_x, range_y;
     int32_t inside;
     int32_t panel_cols, panel_rows, window_rows;
-    /* Warps that share the unit for each 32 strips: 1, or as many thread blocks as all need. */
-    int32_t n_parts;
-    /* Shared memory for the SADs of the parts but the first. */
+    /* Shared memory for the SADs of the square of 64, without halves. */
     int32_t sums_words;
     /* With a rate: of the squares that have a predictor of their own, the binary logarithm of how
      * many of 8 x 8 are in one, and the words of its tables. */
@@ -143,9 +141,9 @@ typedef struct mvf_partition_params {
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_partition_params;
 
-static_assert(offsetof(mvf_partition_params, first_match) == 76, "same layout in C and CUDA");
-static_assert(offsetof(mvf_partition_params, pairs) == 176, "same layout in C and CUDA");
-static_assert(sizeof(mvf_partition_params) == 176 + 48 * MVF_CUDA_BATCH,
+static_assert(offsetof(mvf_partition_params, first_match) == 72, "same layout in C and CUDA");
+static_assert(offsetof(mvf_partition_params, pairs) == 168, "same layout in C and CUDA");
+static_assert(sizeof(mvf_partition_params) == 168 + 48 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
 
 /*

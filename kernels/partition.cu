@@ -63,7 +63,7 @@ struct partition_unit {
     int32_t is_whole, may_leave;
     // Shared memory, in words. Of each predictor's block the bits of a column, and then of a row.
     uint32_t *current, *window, *bits;
-    // SADs of the unit's parts but the first, of each lane's strip.
+    // SADs of the square of 64, of each lane's strip.
     uint32_t *sums;
 };
 
@@ -395,18 +395,14 @@ search_8(const mvf_partition_params &p, const partition_unit &u, const partition
         keep_best<3, SQUARE>(p, u, strip, shared, z, sums);
 }
 
-// n 8 x 8 of the unit from number `first` on, and what squares they fill, in the order of Z, or
-// with some bits of their numbers turned over, so that warps seldom find the same one's best
-// unknown. What the last squares of 32 and 64 have is left in the sums.
+// n 8 x 8 of the unit, 4 or 16 of one square, and what squares they fill: number `turn` and those
+// whose numbers differ in lower bits. The SADs of those of 16, together, are left.
 template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void
 search_part(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-            partition_shared &shared, int32_t first, int32_t n, uint32_t (&sums_32)[Strip],
-            uint32_t (&sums_64)[Strip])
+            partition_shared &shared, int32_t turn, int32_t n, uint32_t (&sums_32)[Strip])
 {
     uint32_t sums_16[Strip] = {};
-    int32_t warp = threadIdx.x / 32;
-    int32_t turn = first ^ (((warp & 3) << 4 | (warp & 4)) & (n - 1));
 #pragma unroll 1
     for (int32_t i = 0; i < n; i++) {
         int32_t z = i ^ turn;
@@ -418,11 +414,6 @@ search_part(const mvf_partition_params &p, const partition_unit &u, const partit
         add(sums_32, sums_16);
         end_node<2, SQUARE>(p, u, strip, shared, z, sums_16);
         clear(sums_16);
-        if ((i & 15) != 15)
-            continue;
-        add(sums_64, sums_32);
-        end_node<1, SQUARE>(p, u, strip, shared, z, sums_32);
-        clear(sums_32);
     }
 }
 
@@ -500,8 +491,8 @@ search_short(const mvf_partition_params &p, const partition_unit &u, const parti
              partition_shared &shared)
 {
     for (int32_t i = threadIdx.x / 32; i < N_SMALLEST / 4; i += blockDim.x / 32) {
-        uint32_t sums_32[SHORT_STRIP] = {}, none[SHORT_STRIP] = {};
-        search_part<Layout>(p, u, strip, shared, 4 * i, 4, sums_32, none);
+        uint32_t sums_32[SHORT_STRIP] = {};
+        search_part<Layout>(p, u, strip, shared, 4 * i, 4, sums_32);
 #pragma unroll
         for (int32_t c = 0; c < SHORT_STRIP; c++)
             atomicAdd(&shared.short_sums[i / 4][c][threadIdx.x % 32], sums_32[c]);
@@ -529,32 +520,46 @@ static __device__ __forceinline__ void end_short(const mvf_partition_params &p,
     }
 }
 
-// A warp's strips over one part of the unit. The first part's warp adds what the others have, who
-// all come here just once.
+// The strip of this lane among a whole warp's. Lanes that have none take another one's again.
+template <typename Layout>
+static __device__ partition_strip full_strip(const mvf_partition_params &p, const partition_unit &u,
+                                             int32_t n_strips, int32_t group)
+{
+    return strip_at<Layout>(p, u, min(32 * group + (int32_t)threadIdx.x % 32, n_strips - 1), 0);
+}
+
+// A warp's strips over the squares of 32, of which the warps that take the same strips begin with
+// others.
 template <typename Layout>
 static __device__ __forceinline__ void
-search_full(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-            partition_shared &shared, int32_t group, int32_t part)
+search_full(const mvf_partition_params &p, const partition_unit &u, partition_shared &shared,
+            int32_t n_strips, int32_t n_groups)
 {
-    const int32_t length = Layout::strip;
-    uint32_t sums_32[length] = {}, sums_64[length] = {};
-    int32_t n = N_SMALLEST / p.n_parts, lane = threadIdx.x % 32;
-    search_part<Layout>(p, u, strip, shared, part * n, n, sums_32, sums_64);
-    if (p.n_parts > 1) {
-        uint32_t *more = u.sums + group * (p.n_parts - 1) * length * 32 + lane;
+    for (int32_t i = threadIdx.x / 32; i < 4 * n_groups; i += blockDim.x / 32) {
+        int32_t group = i % n_groups, z = 16 * ((i / n_groups + group) & 3) + (group & 4);
+        partition_strip strip = full_strip<Layout>(p, u, n_strips, group);
+        uint32_t sums[Layout::strip] = {};
+        search_part<Layout>(p, u, strip, shared, z, 16, sums);
 #pragma unroll
-        for (int32_t c = 0; c < length; c++)
-            if (part)
-                more[((part - 1) * length + c) * 32] = sums_64[c];
-        __syncthreads();
-        if (part)
-            return;
-        for (int32_t i = 1; i < p.n_parts; i++, more += length * 32)
-#pragma unroll
-            for (int32_t c = 0; c < length; c++)
-                sums_64[c] += more[c * 32];
+        for (int32_t c = 0; c < Layout::strip; c++)
+            atomicAdd(&u.sums[(group * Layout::strip + c) * 32 + threadIdx.x % 32], sums[c]);
+        end_node<1, SQUARE>(p, u, strip, shared, z, sums);
     }
-    end_node<0, SQUARE>(p, u, strip, shared, 0, sums_64);
+}
+
+// The square of 64 of what search_full() took, all warps of which are done.
+template <typename Layout>
+static __device__ __forceinline__ void end_full(const mvf_partition_params &p,
+                                                const partition_unit &u, partition_shared &shared,
+                                                int32_t n_strips, int32_t n_groups)
+{
+    for (int32_t i = threadIdx.x / 32; i < n_groups; i += blockDim.x / 32) {
+        uint32_t sums[Layout::strip];
+#pragma unroll
+        for (int32_t c = 0; c < Layout::strip; c++)
+            sums[c] = u.sums[(i * Layout::strip + c) * 32 + threadIdx.x % 32];
+        end_node<0, SQUARE>(p, u, full_strip<Layout>(p, u, n_strips, i), shared, 0, sums);
+    }
 }
 
 // The strip of this lane among those left over. Lanes that have none take another one's again.
@@ -574,23 +579,25 @@ static __device__ void search_panel(const mvf_partition_params &p, const partiti
                                     partition_shared &shared)
 {
     int32_t n_strips = (p.panel_rows + Layout::strip - 1) / Layout::strip * p.panel_cols;
-    int32_t lane = threadIdx.x % 32, left = n_strips % 32;
-    bool is_short = !Layout::has_halves && left && left * Layout::short_strips <= 32;
+    int32_t left = n_strips % 32;
+    bool is_short = left && left * Layout::short_strips <= 32;
+    int32_t n_groups = is_short ? n_strips / 32 : (n_strips + 31) / 32;
     if (is_short)
         search_short<Layout>(p, u, short_strip<Layout>(p, u, n_strips, left), shared);
-    int32_t n = (is_short ? n_strips / 32 : (n_strips + 31) / 32) * p.n_parts;
-    for (int32_t i = threadIdx.x / 32; i < n; i += blockDim.x / 32) {
-        int32_t group = i / p.n_parts;
-        partition_strip strip = strip_at<Layout>(p, u, min(32 * group + lane, n_strips - 1), 0);
-        if constexpr (Layout::has_halves)
-            search_halves<Layout, Layout::strip>(p, u, strip, shared);
-        else
-            search_full<Layout>(p, u, strip, shared, group, i % p.n_parts);
-    }
-    if (is_short) {
-        __syncthreads();
+    search_full<Layout>(p, u, shared, n_strips, n_groups);
+    __syncthreads();
+    end_full<Layout>(p, u, shared, n_strips, n_groups);
+    if (is_short)
         end_short(p, u, short_strip<Layout>(p, u, n_strips, left), shared);
-    }
+}
+
+template <typename Layout>
+static __device__ void search_panel_halves(const mvf_partition_params &p, const partition_unit &u,
+                                           partition_shared &shared)
+{
+    int32_t n_strips = (p.panel_rows + Layout::strip - 1) / Layout::strip * p.panel_cols;
+    for (int32_t i = threadIdx.x / 32; 32 * i < n_strips; i += blockDim.x / 32)
+        search_halves<Layout, Layout::strip>(p, u, full_strip<Layout>(p, u, n_strips, i), shared);
 }
 
 // Tables of the rate, of each block with a predictor of its own: by column, and by row with as much
@@ -699,8 +706,13 @@ template <typename Layout> static __device__ void search(const mvf_partition_par
             load_window<Layout>(p, u, pair.reference);
             for (int32_t i = threadIdx.x; i < 4 * SHORT_STRIP * 32; i += blockDim.x)
                 (&shared.short_sums[0][0][0])[i] = 0;
+            for (int32_t i = threadIdx.x; i < p.sums_words; i += blockDim.x)
+                u.sums[i] = 0;
             __syncthreads();
-            search_panel<Layout>(p, u, shared);
+            if constexpr (Layout::has_halves)
+                search_panel_halves<Layout>(p, u, shared);
+            else
+                search_panel<Layout>(p, u, shared);
         }
     __syncthreads();
     store_level<0, SQUARE>(p, u, shared, pair);

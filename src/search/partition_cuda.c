@@ -17,7 +17,7 @@
 
 /* Strips of a panel of candidates, full warps of them, and what is left for one more. */
 typedef struct panel {
-    int32_t n_cols, n_rows, n_full, n_left, is_short, n_parts;
+    int32_t n_cols, n_rows, n_full, n_left, is_short;
     int32_t window_rows, sums_words, n_words;
     /* Instructions of all warps for a unit, roughly; INT64_MAX: it does not fit. */
     int64_t cost;
@@ -29,18 +29,14 @@ static int32_t n_groups(const panel *p)
     return p->n_full + (p->n_left > 0 && !p->is_short);
 }
 
-/* As few warps as need no more rounds through a panel's strips than all would. */
-static int32_t n_threads(const panel *p)
+/* As few warps as need no more rounds through a panel's strips than all would; where strips are
+ * few, two for each that takes them over half of the unit. */
+static int32_t n_threads(const panel *p, const mvf_launch_shape *shape)
 {
-    int32_t most = MVF_PARTITION_THREADS / 32, n = n_groups(p) * p->n_parts;
+    int32_t most = MVF_PARTITION_THREADS / 32, n = n_groups(p);
+    if (n <= most / 2 && !shape->has_halves)
+        n *= 2;
     return 32 * (n ? mvf_divide_up_i32(n, mvf_divide_up_i32(n, most)) : most);
-}
-
-/* How many share a unit, so that few strips make enough warps of few thread blocks. */
-static int32_t parts_of(const panel *p, const mvf_launch_shape *shape)
-{
-    int32_t n = n_groups(p);
-    return shape->has_halves || n == 0 || n > 4 ? 1 : n == 1 ? 4 : 2;
 }
 
 /* Of squares that have a predictor of their own: how often 8 x 8 doubles to make one, and words of
@@ -70,8 +66,7 @@ static panel lay_out(const mvf_launch_shape *shape, const mvf_search_config *con
                .n_left = n % 32,
                .window_rows = mvf_max_i32(n_rows, strip) + UNIT - 1};
     p.is_short = !shape->has_halves && p.n_left * mvf_divide_up_i32(strip, SHORT_STRIP) <= 32;
-    p.n_parts = parts_of(&p, shape);
-    p.sums_words = n_groups(&p) * (p.n_parts - 1) * strip * 32;
+    p.sums_words = shape->has_halves ? 0 : n_groups(&p) * strip * 32;
     p.n_words = UNIT * UNIT * config->sample_bytes / 4 + p.window_rows * pitch + p.sums_words;
     if (config->rate.lambda_q4)
         p.n_words += (UNIT * UNIT / 64 >> guide_shift(config)) * guide_words(shape, config);
@@ -165,13 +160,12 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                                      .panel_cols = best.n_cols,
                                      .panel_rows = best.n_rows,
                                      .window_rows = best.window_rows,
-                                     .n_parts = best.n_parts,
                                      .sums_words = best.sums_words,
                                      .guide_shift = guide_shift(config),
                                      .guide_words = guide_words(plan->shape, config)};
     set_levels(params, config);
     plan->stages[0].shared_bytes = 4 * best.n_words;
-    plan->n_threads = n_threads(&best);
+    plan->n_threads = n_threads(&best, plan->shape);
 }
 
 mvf_status mvf_partition_enqueue(mvf_cuda *cuda, const mvf_launch_plan *plan,
