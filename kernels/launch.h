@@ -168,6 +168,7 @@
  * 16-bit samples. */
 #define MVF_PARTITION_THREADS 256
 #define MVF_PARTITION_8_BLOCKS 2
+#define MVF_PARTITION_8_NEAR_BLOCKS 2
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define MVF_PARTITION_16_BLOCKS 2
 #else
@@ -183,14 +184,15 @@
 #define MVF_PARTITION_PITCH_16 131
 /* Fits: the same up to ranges whose window over 64x64 such rows take in: four blocks of four warps
  * to a multiprocessor of sm_90, not three. */
+#define MVF_PARTITION_STRIP_8_NEAR 17
 #define MVF_PARTITION_PITCH_8_NEAR 113
 #define MVF_PARTITION_NEAR 24
 /* Fits: strips that are left after full warps, so short that one warp takes them: 4 of 17
  * candidates at +-32 as 24 of so many. */
 #define MVF_PARTITION_SHORT_STRIP 3
-/* H200, rows of a window that a warp has on their way: one word before, so many rows after, with
- * the short strips shared by all warps: noise, +-32 255, 227. */
-#define MVF_PARTITION_ROWS_AHEAD 4
+/* H200, rows of 32 words of a window that a warp has on their way: one word before, some after,
+ * with the short strips shared by all warps: noise, +-32 255, 227. So many: untried. */
+#define MVF_PARTITION_WINDOW_ROWS 16
 
 /* With halves. */
 #ifndef MVF_PARTITION_STRIP_HALVES

@@ -124,39 +124,33 @@ static __device__ bool has_visible(const mvf_partition_params &p, const partitio
     return corner.x < p.width && corner.y < p.height;
 }
 
-// The word from each sample on. What would lie beyond the border does not matter. A warp a row, and
-// so many rows of words on their way at a time.
+// The word from each sample on. What would lie beyond the border does not matter. A warp takes 32
+// columns of some rows at a time, of which window_rows is a multiple.
 template <typename Layout>
 static __device__ void load_window(const mvf_partition_params &p, const partition_unit &u,
                                    uint64_t plane)
 {
-    const int32_t n_cols = (Layout::pitch + 31) / 32, n_rows = MVF_PARTITION_ROWS_AHEAD;
-    int32_t n_words = p.panel_cols + UNIT - 1, last_x = p.width + p.range_x;
-    int32_t n_warps = blockDim.x / 32, lane = threadIdx.x % 32, at[n_cols];
-#pragma unroll
-    for (int32_t i = 0; i < n_cols; i++)
-        at[i] =
-            min(u.x + u.first_x + lane + 32 * i, last_x) * (int32_t)sizeof(typename Layout::sample);
-    for (int32_t first = threadIdx.x / 32; first < p.window_rows; first += n_rows * n_warps) {
-        uint32_t low[n_rows][n_cols], high[n_rows][n_cols];
+    const int32_t n_rows = MVF_PARTITION_WINDOW_ROWS;
+    int32_t n_cols = p.panel_cols + UNIT - 1, across = (n_cols + 31) / 32;
+    for (int32_t i = threadIdx.x / 32; i < p.window_rows / n_rows * across; i += blockDim.x / 32) {
+        int32_t first = i / across * n_rows, col = i % across * 32 + threadIdx.x % 32;
+        int32_t x = min(u.x + u.first_x + col, p.width + p.range_x), last = p.height + p.range_y;
+        int32_t y = min(u.y + u.first_y + first, last);
+        int32_t at = x * (int32_t)sizeof(typename Layout::sample);
+        const uint8_t *from = (const uint8_t *)plane + y * p.stride_bytes + (at & ~3);
+        uint32_t low[n_rows], high[n_rows];
 #pragma unroll
         for (int32_t r = 0; r < n_rows; r++) {
-            int32_t from_y = min(u.y + u.first_y + first + r * n_warps, p.height + p.range_y);
-            const uint8_t *from = (const uint8_t *)plane + from_y * p.stride_bytes;
-#pragma unroll
-            for (int32_t i = 0; i < n_cols; i++) {
-                const uint32_t *words = (const uint32_t *)(from + (at[i] & ~3));
-                low[r][i] = words[0];
-                high[r][i] = words[1];
-            }
+            const uint32_t *words = (const uint32_t *)(from + (uint64_t)(uint32_t)min(r, last - y) *
+                                                                  (uint32_t)p.stride_bytes);
+            low[r] = words[0];
+            high[r] = words[1];
         }
+        uint32_t *to = u.window + first * Layout::pitch + col;
 #pragma unroll
         for (int32_t r = 0; r < n_rows; r++)
-#pragma unroll
-            for (int32_t i = 0; i < n_cols; i++)
-                if (first + r * n_warps < p.window_rows && lane + 32 * i < n_words)
-                    u.window[(first + r * n_warps) * Layout::pitch + lane + 32 * i] =
-                        __funnelshift_r(low[r][i], high[r][i], 8 * (at[i] & 3));
+            if (col < n_cols)
+                to[r * Layout::pitch] = __funnelshift_r(low[r], high[r], 8 * (at & 3));
     }
 }
 
@@ -284,12 +278,13 @@ leave_out(const mvf_partition_params &p, const partition_unit &u, const partitio
             sums[c] = NO_J;
 }
 
-// Which of the candidates of a column, the first of which is at dy, comes first by rank.
-static __device__ int32_t nearest_place(uint32_t places, int32_t dy)
+// The first by rank of some candidates of a column, bits of `places` from row dy on.
+static __device__ __forceinline__ uint32_t first_key(uint32_t places, int32_t dx, int32_t dy)
 {
     uint32_t above = places & ((1u << min(max(1 - dy, 0), 31)) - 1), below = places ^ above;
-    int32_t up = 31 - __clz((int32_t)above), down = __ffs((int32_t)below) - 1;
-    return !below || (above && -(dy + up) <= dy + down) ? up : down;
+    uint32_t up = rank_key(dx, dy + 31 - __clz((int32_t)above)),
+             down = rank_key(dx, dy + __ffs((int32_t)below) - 1);
+    return min(above ? up : NO_KEY, below ? down : NO_KEY);
 }
 
 template <int32_t Strip>
@@ -328,15 +323,14 @@ keep_best(const mvf_partition_params &p, const partition_unit &u, const partitio
     unsigned long long *best = &shared.best[node_of<Level, Shape>(z)];
     if (!__any_sync(ALL_LANES, least <= ((const volatile uint32_t *)best)[1]))
         return;
-    uint32_t worse = 0;
+    least = warp_min(least);
+    uint32_t places = 0;
 #pragma unroll
     for (int32_t c = 0; c < Strip; c++)
-        worse += __viaddmin_u32(sums[c], 0 - least, 1) * (1u << c);
-    int32_t dx = known_here(strip.dx), dy = known_here(strip.dy);
-    uint32_t places = ~worse & ((1u << Strip) - 1);
-    unsigned long long mine = warp_smallest(least, rank_key(dx, dy + nearest_place(places, dy)));
+        places += (1u << c) - __viaddmin_u32(sums[c], 0 - least, 1) * (1u << c);
+    uint32_t key = warp_min(first_key(places, known_here(strip.dx), known_here(strip.dy)));
     if (threadIdx.x % 32 == 0)
-        atomicMin(best, mine);
+        atomicMin(best, (unsigned long long)least << 32 | key);
 }
 
 template <int32_t Strip> static __device__ __forceinline__ void clear(uint32_t (&sums)[Strip])
@@ -732,10 +726,10 @@ extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITIO
     search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8, false>>(params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_NEAR_BLOCKS)
     partition_8_near(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8_NEAR, false>>(params);
+    search<layout<uint8_t, MVF_PARTITION_STRIP_8_NEAR, MVF_PARTITION_PITCH_8_NEAR, false>>(params);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)

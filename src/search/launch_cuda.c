@@ -368,7 +368,7 @@ static const mvf_launch_shape shapes[] = {
                            .scratch_bytes = full_scratch_bytes,
                            .prepare = prepare_exhaust,
                            .enqueue = enqueue_exhaust},
-    [MVF_SHAPE_OTHERS] = PARTITION_SHAPE("partition_8_near", 1, MVF_PARTITION_STRIP_8,
+    [MVF_SHAPE_OTHERS] = PARTITION_SHAPE("partition_8_near", 1, MVF_PARTITION_STRIP_8_NEAR,
                                          MVF_PARTITION_PITCH_8_NEAR, MVF_PARTITION_NEAR),
     PARTITION_SHAPE("partition_8", 1, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8, 0),
     PARTITION_SHAPE("partition_16", 2, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, 0),

@@ -64,7 +64,8 @@ static panel lay_out(const mvf_launch_shape *shape, const mvf_search_config *con
                .n_rows = n_rows,
                .n_full = n / 32,
                .n_left = n % 32,
-               .window_rows = mvf_max_i32(n_rows, strip) + UNIT - 1};
+               .window_rows = mvf_round_up_i32(mvf_max_i32(n_rows, strip) + UNIT - 1,
+                                               MVF_PARTITION_WINDOW_ROWS)};
     p.is_short = !shape->has_halves && p.n_left * mvf_divide_up_i32(strip, SHORT_STRIP) <= 32;
     p.sums_words = shape->has_halves ? 0 : n_groups(&p) * strip * 32;
     p.n_words = UNIT * UNIT * config->sample_bytes / 4 + p.window_rows * pitch + p.sums_words;
