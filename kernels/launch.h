@@ -174,6 +174,9 @@
 #else
 #define MVF_PARTITION_16_BLOCKS 1
 #endif
+/* Fits: more than there are, so that the compiler leaves a thread 112 registers, and three blocks of
+ * six warps a multiprocessor of sm_90 at +-16. */
+#define MVF_PARTITION_16_THREADS 288
 /* Fits: candidates of a strip, by sample size, and how far apart the rows of their window are, in
  * words: strip times pitch is 1 modulo 32 banks, and so is each range that is a multiple of 16 px
  * in candidates, so that a row of strips goes on in the banks after those where the one before it
@@ -196,6 +199,7 @@
 
 /* With halves. */
 #ifndef MVF_PARTITION_STRIP_HALVES
+#define MVF_PARTITION_HALVES_BLOCKS 2
 #define MVF_PARTITION_STRIP_HALVES 7
 #define MVF_PARTITION_PITCH_HALVES 151
 #endif

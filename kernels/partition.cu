@@ -732,13 +732,13 @@ extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITIO
     search<layout<uint8_t, MVF_PARTITION_STRIP_8_NEAR, MVF_PARTITION_PITCH_8_NEAR, false>>(params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_16_THREADS, MVF_PARTITION_16_BLOCKS)
     partition_16(const __grid_constant__ mvf_partition_params params)
 {
     search<layout<uint16_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, false>>(params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_HALVES_BLOCKS)
     partition_8_halves(const __grid_constant__ mvf_partition_params params)
 {
     search<layout<uint8_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true>>(params);
