@@ -168,7 +168,7 @@
  * 16-bit samples. */
 #define MVF_PARTITION_THREADS 256
 #define MVF_PARTITION_8_BLOCKS 2
-#define MVF_PARTITION_8_NEAR_BLOCKS 2
+#define MVF_PARTITION_8_NEAR_BLOCKS 3
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define MVF_PARTITION_16_BLOCKS 2
 #else
@@ -187,9 +187,9 @@
 #define MVF_PARTITION_PITCH_16 131
 /* Fits: the same up to ranges whose window over 64x64 such rows take in: four blocks of four warps
  * to a multiprocessor of sm_90, not three. */
-#define MVF_PARTITION_STRIP_8_NEAR 17
-#define MVF_PARTITION_PITCH_8_NEAR 113
-#define MVF_PARTITION_NEAR 24
+#define MVF_PARTITION_STRIP_8_NEAR 11
+#define MVF_PARTITION_PITCH_8_NEAR 99
+#define MVF_PARTITION_NEAR 18
 /* Fits: strips that are left after full warps, so short that one warp takes them: 4 of 17
  * candidates at +-32 as 24 of so many. */
 #define MVF_PARTITION_SHORT_STRIP 3
@@ -200,8 +200,8 @@
 /* With halves. */
 #ifndef MVF_PARTITION_STRIP_HALVES
 #define MVF_PARTITION_HALVES_BLOCKS 2
-#define MVF_PARTITION_STRIP_HALVES 7
-#define MVF_PARTITION_PITCH_HALVES 151
+#define MVF_PARTITION_STRIP_HALVES 5
+#define MVF_PARTITION_PITCH_HALVES 141
 #endif
 
 /* refine.cu, refine_matrix.cu */

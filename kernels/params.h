@@ -133,17 +133,17 @@ typedef struct mvf_partition_params {
     /* Shared memory for the SADs of the square of 64, without halves. */
     int32_t sums_words;
     /* With a rate: of the squares that have a predictor of their own, the binary logarithm of how
-     * many of 8 x 8 are in one, and the words of its tables. */
+     * many of 4 x 4 are in one, and the words of its tables. */
     int32_t guide_shift, guide_words;
-    /* Of the squares of 64, 32, 16 and 8, of their upper and lower halves, and of their left and
+    /* Of the squares of 64, 32, 16, 8 and 4, of their upper and lower halves, and of their left and
      * right ones: the first match (-1: not asked for), and how many there are across the frame. */
-    int32_t first_match[3][4], level_cols[3][4];
+    int32_t first_match[3][5], level_cols[3][5];
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_partition_params;
 
 static_assert(offsetof(mvf_partition_params, first_match) == 72, "same layout in C and CUDA");
-static_assert(offsetof(mvf_partition_params, pairs) == 168, "same layout in C and CUDA");
-static_assert(sizeof(mvf_partition_params) == 168 + 48 * MVF_CUDA_BATCH,
+static_assert(offsetof(mvf_partition_params, pairs) == 192, "same layout in C and CUDA");
+static_assert(sizeof(mvf_partition_params) == 192 + 48 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
 
 /*

@@ -20,38 +20,37 @@
 // Above every J.
 #define NO_J 0xffffffffu
 #define UNIT 64
-// Squares of 8 in a unit, and nodes: squares of 64 to 8, and as many wide and tall halves of
-// squares of 64 to 16 each.
-#define N_SMALLEST 64
-#define N_SQUARES (1 + 4 + 16 + 64)
-#define N_HALVES (2 * (1 + 4 + 16))
-#define N_NODES (N_SQUARES + 2 * N_HALVES)
+// Squares of 4 in a unit. Nodes: squares of 64 to 8; upper and lower halves of squares of 64 to 16,
+// left and right ones; squares of 4; upper and lower halves of squares of 8, left and right ones.
+#define N_SMALLEST 256
+#define FIRST_WIDE (1 + 4 + 16 + 64)
+#define FIRST_TALL (FIRST_WIDE + 2 * (1 + 4 + 16))
+#define FIRST_FOUR (FIRST_TALL + 2 * (1 + 4 + 16))
+#define FIRST_WIDE_EIGHT (FIRST_FOUR + 256)
+#define FIRST_TALL_EIGHT (FIRST_WIDE_EIGHT + 2 * 64)
+#define END_OF_NODES (FIRST_TALL_EIGHT + 2 * 64)
 #define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
 
 // What differs with the samples, and with how far apart rows of the window are, in words.
-template <typename Sample, int32_t Strip, int32_t Pitch, bool Halves> struct layout {
+template <typename Sample, int32_t Strip, int32_t Pitch, bool Halves, int32_t Smallest>
+struct layout {
     typedef Sample sample;
     static const int32_t per_word = 4 / (int32_t)sizeof(Sample);
-    // Of a row of an 8 x 8, and between rows of the unit, in words.
-    static const int32_t row_words = 8 / per_word, current_pitch = UNIT / per_word;
+    // Between rows of the unit, in words.
+    static const int32_t current_pitch = UNIT / per_word;
     static const int32_t pitch = Pitch, strip = Strip;
     static const int32_t short_strips = (Strip + SHORT_STRIP - 1) / SHORT_STRIP;
-    static const bool has_halves = Halves;
+    static const bool has_halves = Halves, has_fours = Smallest == 4;
+    static const int32_t n_nodes = has_fours && Halves ? END_OF_NODES
+                                   : has_fours         ? FIRST_WIDE_EIGHT
+                                   : Halves            ? FIRST_FOUR
+                                                       : FIRST_WIDE;
     // Whether the device has no difference of its samples, but the larger of two.
 #if __CUDA_ARCH__ >= 900
     static const bool by_larger = sizeof(Sample) == 2;
 #else
     static const bool by_larger = false;
 #endif
-};
-
-struct partition_shared {
-    // J above, rank below; the squares of each size in the order of Z.
-    unsigned long long best[N_NODES];
-    // Where an 8 x 8 lies in the unit, and what it is compared with, in words.
-    int2 place[N_SMALLEST];
-    // SADs of the short strips in each square of 32.
-    uint32_t short_sums[4][SHORT_STRIP][32];
 };
 
 // What a thread block works on.
@@ -61,7 +60,13 @@ struct partition_unit {
     int32_t first_x, first_y;
     // Whether all of it is visible; whether some candidates at hand may not count.
     int32_t is_whole, may_leave;
-    // Shared memory, in words. Of each predictor's block the bits of a column, and then of a row.
+    // Shared memory. Of each node J above, rank below, the squares of each size in the order of Z;
+    // where an 8 x 8 lies in the unit, and what it is compared with, in words.
+    unsigned long long *best;
+    int2 *place;
+    // SADs of the short strips in each square of 32.
+    uint32_t (*short_sums)[SHORT_STRIP][32];
+    // Of each predictor's block the bits of a column, and then of a row.
     uint32_t *current, *window, *bits;
     // SADs of the square of 64, of each lane's strip.
     uint32_t *sums;
@@ -81,24 +86,19 @@ struct partition_corner {
     int32_t x, y;
 };
 
-// The bits 0, 2 and 4 of a number, together.
+// The bits 0, 2, 4 and 6 of a number, together.
 static __device__ int32_t even_bits(int32_t z)
 {
-    return (z & 1) | (z >> 1 & 2) | (z >> 2 & 4);
+    return (z & 1) | (z >> 1 & 2) | (z >> 2 & 4) | (z >> 3 & 8);
 }
 
-// Of 8 x 8 number z.
-static __device__ partition_corner corner_of(const partition_unit &u, int32_t z)
-{
-    return {u.x + 8 * even_bits(z), u.y + 8 * even_bits(z >> 1)};
-}
-
-// Of the node of a square of 64 >> level that 8 x 8 number z lies in.
+// Of the node of a square of 64 >> level that 4 x 4 number z lies in.
 template <int32_t Level, int32_t Shape>
 static __device__ partition_corner corner_of(const partition_unit &u, int32_t z)
 {
-    const int32_t size = UNIT >> Level, child = 2 * (Shape == SQUARE ? 3 - Level : 2 - Level);
-    partition_corner corner = corner_of(u, z & -1 << child);
+    const int32_t size = UNIT >> Level, child = 2 * (Shape == SQUARE ? 4 - Level : 3 - Level);
+    partition_corner corner = {u.x + 4 * even_bits(z & -1 << child),
+                               u.y + 4 * even_bits(z >> 1 & -1 << child)};
     if (Shape == WIDE)
         corner.x &= -size;
     if (Shape == TALL)
@@ -106,17 +106,18 @@ static __device__ partition_corner corner_of(const partition_unit &u, int32_t z)
     return corner;
 }
 
-// Its number: squares, wide halves, tall ones, each from the largest on, in the order of Z.
+// Its number, in the order of Z among those of its size and shape.
 template <int32_t Level, int32_t Shape> static __device__ int32_t node_of(int32_t z)
 {
     // Squares larger than this.
-    const int32_t above = (1 << 2 * Level) / 3, square = 2 * (3 - Level);
+    const int32_t above = (1 << 2 * Level) / 3, square = 2 * (4 - Level);
     if constexpr (Shape == SQUARE)
-        return above + (z >> square);
+        return Level == 4 ? FIRST_FOUR + z : above + (z >> square);
     else if constexpr (Shape == WIDE)
-        return N_SQUARES + 2 * above + (z >> (square - 1));
+        return (Level == 3 ? FIRST_WIDE_EIGHT : FIRST_WIDE + 2 * above) + (z >> (square - 1));
     else
-        return N_SQUARES + N_HALVES + 2 * above + (z >> square << 1 | (z >> (square - 2) & 1));
+        return (Level == 3 ? FIRST_TALL_EIGHT : FIRST_TALL + 2 * above) +
+               (z >> square << 1 | (z >> (square - 2) & 1));
 }
 
 static __device__ bool has_visible(const mvf_partition_params &p, const partition_corner &corner)
@@ -175,50 +176,50 @@ static __device__ void load_current(const mvf_partition_params &p, const partiti
     }
 }
 
-template <typename Layout>
-static __device__ __forceinline__ uint32_t add_samples(const uint32_t (&words)[Layout::row_words],
-                                                       uint32_t sum)
+template <int32_t Words>
+static __device__ __forceinline__ uint32_t add_samples(const uint32_t (&words)[Words], uint32_t sum)
 {
 #pragma unroll
-    for (int32_t i = 0; i < Layout::row_words; i++)
+    for (int32_t i = 0; i < Words; i++)
         sum = __dp2a_lo(words[i], 0x0101u, sum);
     return sum;
 }
 
-// The SADs of an 8 x 8 for each candidate of a strip; by the larger of two samples, twice which
-// less both is their difference. Sums under a candidate are differences of running ones.
-template <typename Layout, int32_t Strip>
+// The SADs of a square of Size for each candidate of a strip; by the larger of two samples, twice
+// which less both is their difference. Sums under a candidate are differences of running ones.
+template <typename Layout, int32_t Size, int32_t Strip>
 static __device__ __forceinline__ void take_sads(uint32_t (&sums)[Strip], const uint32_t *current,
                                                  const uint32_t *reference)
 {
-    uint32_t now[8][Layout::row_words], now_sum = 0, then_sum = 0;
+    const int32_t words = Size / Layout::per_word;
+    uint32_t now[Size][words], now_sum = 0, then_sum = 0;
 #pragma unroll
-    for (int32_t r = 0; r < 8; r++) {
+    for (int32_t r = 0; r < Size; r++) {
         load_words(now[r], current + r * Layout::current_pitch);
         if (Layout::by_larger)
-            now_sum = add_samples<Layout>(now[r], now_sum);
+            now_sum = add_samples(now[r], now_sum);
     }
 #pragma unroll
-    for (int32_t r = 0; r < Strip + 7; r++) {
-        uint32_t then[Layout::row_words];
+    for (int32_t r = 0; r < Strip + Size - 1; r++) {
+        uint32_t then[words];
 #pragma unroll
-        for (int32_t i = 0; i < Layout::row_words; i++)
+        for (int32_t i = 0; i < words; i++)
             then[i] = reference[r * Layout::pitch + i * Layout::per_word];
         if (Layout::by_larger && r < Strip)
             sums[r] = then_sum - now_sum;
         if (Layout::by_larger)
-            then_sum = add_samples<Layout>(then, then_sum);
+            then_sum = add_samples(then, then_sum);
 #pragma unroll
-        for (int32_t i = 0; i < Layout::row_words; i++)
+        for (int32_t i = 0; i < words; i++)
 #pragma unroll
             for (int32_t c = 0; c < Strip; c++)
-                if (r - c >= 0 && r - c < 8)
+                if (r - c >= 0 && r - c < Size)
                     sums[c] =
                         Layout::by_larger
                             ? __dp2a_lo(__vmaxu2(now[r - c][i], then[i]), 0x0202u, sums[c])
                             : sad_word<typename Layout::sample>(now[r - c][i], then[i], sums[c]);
-        if (Layout::by_larger && r >= 7)
-            sums[r - 7] -= then_sum;
+        if (Layout::by_larger && r >= Size - 1)
+            sums[r - Size + 1] -= then_sum;
     }
 }
 
@@ -242,7 +243,7 @@ take_visible_sads(uint32_t (&sums)[Strip], const uint32_t *current, const uint32
         }
 }
 
-// Each J of a strip, of its SADs in the square that 8 x 8 number z lies in.
+// Each J of a strip, of its SADs in the square that 4 x 4 number z lies in.
 template <int32_t Strip>
 static __device__ __forceinline__ void
 rate_strip(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
@@ -306,12 +307,12 @@ static __device__ __forceinline__ uint32_t least_of(const uint32_t (&sums)[Strip
     return least;
 }
 
-// The warp's best candidate of the node of a square of 64 >> level that 8 x 8 number z lies in to
+// The warp's best candidate of the node of a square of 64 >> level that 4 x 4 number z lies in to
 // the node's best, if it may be as good.
 template <int32_t Level, int32_t Shape, int32_t Strip>
 static __device__ __forceinline__ void
 keep_best(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-          partition_shared &shared, int32_t z, const uint32_t (&sads)[Strip])
+          int32_t z, const uint32_t (&sads)[Strip])
 {
     uint32_t sums[Strip];
     copy(sums, sads);
@@ -320,7 +321,7 @@ keep_best(const mvf_partition_params &p, const partition_unit &u, const partitio
     if (u.may_leave)
         leave_out<Level, Shape>(p, u, strip, z, sums);
     uint32_t least = least_of(sums);
-    unsigned long long *best = &shared.best[node_of<Level, Shape>(z)];
+    unsigned long long *best = &u.best[node_of<Level, Shape>(z)];
     if (!__any_sync(ALL_LANES, least <= ((const volatile uint32_t *)best)[1]))
         return;
     least = warp_min(least);
@@ -350,65 +351,40 @@ static __device__ __forceinline__ void add(uint32_t (&sums_above)[Strip],
         sums_above[c] = (uint32_t)known_here((int32_t)(sums_above[c] + sums[c]));
 }
 
-// Visible samples of 8 x 8 number z.
+// Visible samples of the square of 64 >> level that 4 x 4 number z lies in.
+template <int32_t Level>
 static __device__ int2 visible_of(const mvf_partition_params &p, const partition_unit &u, int32_t z)
 {
-    partition_corner corner = corner_of(u, z);
-    return make_int2(max(min(p.width - corner.x, 8), 0), max(min(p.height - corner.y, 8), 0));
+    const int32_t size = UNIT >> Level;
+    partition_corner corner = corner_of<Level, SQUARE>(u, z);
+    return make_int2(max(min(p.width - corner.x, size), 0), max(min(p.height - corner.y, size), 0));
 }
 
 // Keeps the best of a node, if it is asked for.
 template <int32_t Level, int32_t Shape, int32_t Strip>
 static __device__ __forceinline__ void
 end_node(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-         partition_shared &shared, int32_t z, const uint32_t (&sums)[Strip])
+         int32_t z, const uint32_t (&sums)[Strip])
 {
     if (p.first_match[Shape][Level] >= 0 &&
         (u.is_whole || has_visible(p, corner_of<Level, Shape>(u, z))))
-        keep_best<Level, Shape>(p, u, strip, shared, z, sums);
+        keep_best<Level, Shape>(p, u, strip, z, sums);
 }
 
-// The SADs of an 8 x 8 of the unit, as far as it is visible, of which the best is kept.
-template <typename Layout, int32_t Strip>
+// The SADs of a square of 8 or 4 of the unit, as far as it is visible.
+template <typename Layout, int32_t Level, int32_t Strip>
 static __device__ __forceinline__ void
-search_8(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-         partition_shared &shared, int32_t z, uint32_t (&sums)[Strip])
+take_square(const mvf_partition_params &p, const partition_unit &u, int32_t z,
+            const uint32_t *current, const uint32_t *reference, uint32_t (&sums)[Strip])
 {
-    int2 place = shared.place[z], visible = make_int2(8, 8);
-    const uint32_t *current = u.current + place.x, *reference = strip.reference + place.y;
+    const int32_t size = UNIT >> Level, bytes = (int32_t)sizeof(typename Layout::sample);
+    int2 visible = make_int2(size, size);
     if (!u.is_whole)
-        visible = visible_of(p, u, z);
-    if (visible.x * visible.y == 64)
-        take_sads<Layout>(sums, current, reference);
+        visible = visible_of<Level>(p, u, z);
+    if (visible.x * visible.y == size * size)
+        take_sads<Layout, size>(sums, current, reference);
     else if (visible.x * visible.y)
-        take_visible_sads<Layout>(sums, current, reference,
-                                  visible.x * (int32_t)sizeof(typename Layout::sample), visible.y);
-    else
-        return;
-    if (p.first_match[SQUARE][3] >= 0)
-        keep_best<3, SQUARE>(p, u, strip, shared, z, sums);
-}
-
-// n 8 x 8 of the unit, 4 or 16 of one square, and what squares they fill: number `turn` and those
-// whose numbers differ in lower bits. The SADs of those of 16, together, are left.
-template <typename Layout, int32_t Strip>
-static __device__ __forceinline__ void
-search_part(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-            partition_shared &shared, int32_t turn, int32_t n, uint32_t (&sums_32)[Strip])
-{
-    uint32_t sums_16[Strip] = {};
-#pragma unroll 1
-    for (int32_t i = 0; i < n; i++) {
-        int32_t z = i ^ turn;
-        uint32_t sums[Strip] = {};
-        search_8<Layout>(p, u, strip, shared, z, sums);
-        add(sums_16, sums);
-        if ((i & 3) != 3)
-            continue;
-        add(sums_32, sums_16);
-        end_node<2, SQUARE>(p, u, strip, shared, z, sums_16);
-        clear(sums_16);
-    }
+        take_visible_sads<Layout>(sums, current, reference, visible.x * bytes, visible.y);
 }
 
 // SADs of the first, second and third quarter of a square, and then of what halves they make.
@@ -416,55 +392,115 @@ template <int32_t Strip> struct partition_quarters {
     uint32_t first[Strip], second[Strip], third[Strip];
 };
 
-// Quarter number i of a square of 64 >> level, which 8 x 8 number z lies in. With the fourth, true,
+// Quarter number i of a square of 64 >> level, which 4 x 4 number z lies in. With the fourth, true,
 // and the square's SADs for the quarter's.
 template <int32_t Level, int32_t Strip>
 static __device__ __forceinline__ bool
 add_quarter(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-            partition_shared &shared, int32_t i, int32_t z, partition_quarters<Strip> &q,
-            uint32_t (&sums)[Strip])
+            int32_t i, int32_t z, partition_quarters<Strip> &q, uint32_t (&sums)[Strip])
 {
     if (i == 0)
         copy(q.first, sums);
     if (i == 1) {
         copy(q.second, sums);
         add(sums, q.first);
-        end_node<Level, WIDE>(p, u, strip, shared, z, sums);
+        end_node<Level, WIDE>(p, u, strip, z, sums);
     }
     if (i == 2) {
         copy(q.third, sums);
         add(q.first, sums);
-        end_node<Level, TALL>(p, u, strip, shared, z, q.first);
+        end_node<Level, TALL>(p, u, strip, z, q.first);
     }
     if (i < 3)
         return false;
     add(q.second, sums);
-    end_node<Level, TALL>(p, u, strip, shared, z, q.second);
+    end_node<Level, TALL>(p, u, strip, z, q.second);
     add(q.third, sums);
-    end_node<Level, WIDE>(p, u, strip, shared, z, q.third);
+    end_node<Level, WIDE>(p, u, strip, z, q.third);
     copy(sums, q.first);
     add(sums, q.second);
-    end_node<Level, SQUARE>(p, u, strip, shared, z, sums);
+    end_node<Level, SQUARE>(p, u, strip, z, sums);
     return true;
+}
+
+// The four squares of 4 in an 8 x 8, and what they make.
+template <typename Layout, int32_t Strip>
+static __device__ __forceinline__ void
+search_4s(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+          int32_t z, const uint32_t *current, const uint32_t *reference, uint32_t (&sums)[Strip])
+{
+    partition_quarters<Strip> q;
+#pragma unroll 1
+    for (int32_t i = 0; i < 4; i++) {
+        int32_t row = 4 * (i >> 1), col = 4 * (i & 1);
+        uint32_t sums_4[Strip] = {};
+        take_square<Layout, 4>(p, u, z + i,
+                               current + row * Layout::current_pitch + col / Layout::per_word,
+                               reference + row * Layout::pitch + col, sums_4);
+        end_node<4, SQUARE>(p, u, strip, z + i, sums_4);
+        if constexpr (!Layout::has_halves)
+            add(sums, sums_4);
+        else if (add_quarter<3>(p, u, strip, i, z + i, q, sums_4))
+            copy(sums, sums_4);
+    }
+    if constexpr (!Layout::has_halves)
+        end_node<3, SQUARE>(p, u, strip, z, sums);
+}
+
+// The SADs of the 8 x 8 that begins with 4 x 4 number z, of which the best is kept.
+template <typename Layout, int32_t Strip>
+static __device__ __forceinline__ void
+search_8(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+         int32_t z, uint32_t (&sums)[Strip])
+{
+    int2 place = u.place[z / 4];
+    const uint32_t *current = u.current + place.x, *reference = strip.reference + place.y;
+    if constexpr (Layout::has_fours) {
+        search_4s<Layout>(p, u, strip, z, current, reference, sums);
+    } else {
+        take_square<Layout, 3>(p, u, z, current, reference, sums);
+        end_node<3, SQUARE>(p, u, strip, z, sums);
+    }
+}
+
+// n 8 x 8 of the unit, 4 or 16 of one square, and what squares they fill: number turn / 4 and those
+// whose numbers differ in lower bits. The SADs of those of 16, together, are left.
+template <typename Layout, int32_t Strip>
+static __device__ __forceinline__ void
+search_part(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+            int32_t turn, int32_t n, uint32_t (&sums_32)[Strip])
+{
+    uint32_t sums_16[Strip] = {};
+#pragma unroll 1
+    for (int32_t i = 0; i < n; i++) {
+        int32_t z = 4 * i ^ turn;
+        uint32_t sums[Strip] = {};
+        search_8<Layout>(p, u, strip, z, sums);
+        add(sums_16, sums);
+        if ((i & 3) != 3)
+            continue;
+        add(sums_32, sums_16);
+        end_node<2, SQUARE>(p, u, strip, z, sums_16);
+        clear(sums_16);
+    }
 }
 
 // search_part() of all the unit, with halves. The second quarter lies beside the first, above or
 // below the fourth.
 template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void
-search_halves(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-              partition_shared &shared)
+search_halves(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip)
 {
     partition_quarters<Strip> q_16, q_32, q_64;
-    int32_t warp = threadIdx.x / 32, turn = (warp & 3) << 4 | (warp & 4);
+    int32_t warp = threadIdx.x / 32, turn = (warp & 3) << 6 | (warp & 4) << 2;
 #pragma unroll 1
-    for (int32_t i = 0; i < N_SMALLEST; i++) {
-        int32_t z = i ^ turn;
+    for (int32_t i = 0; i < N_SMALLEST / 4; i++) {
+        int32_t z = 4 * i ^ turn;
         uint32_t sums[Strip] = {};
-        search_8<Layout>(p, u, strip, shared, z, sums);
-        if (add_quarter<2>(p, u, strip, shared, i & 3, z, q_16, sums) &&
-            add_quarter<1>(p, u, strip, shared, i >> 2 & 3, z, q_32, sums))
-            add_quarter<0>(p, u, strip, shared, i >> 4, z, q_64, sums);
+        search_8<Layout>(p, u, strip, z, sums);
+        if (add_quarter<2>(p, u, strip, i & 3, z, q_16, sums) &&
+            add_quarter<1>(p, u, strip, i >> 2 & 3, z, q_32, sums))
+            add_quarter<0>(p, u, strip, i >> 4, z, q_64, sums);
     }
 }
 
@@ -481,36 +517,33 @@ static __device__ partition_strip strip_at(const mvf_partition_params &p, const 
 // Strips that fill no warp, as short ones: each warp takes some 16 x 16 of the unit.
 template <typename Layout>
 static __device__ __forceinline__ void
-search_short(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
-             partition_shared &shared)
+search_short(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip)
 {
-    for (int32_t i = threadIdx.x / 32; i < N_SMALLEST / 4; i += blockDim.x / 32) {
+    for (int32_t i = threadIdx.x / 32; i < N_SMALLEST / 16; i += blockDim.x / 32) {
         uint32_t sums_32[SHORT_STRIP] = {};
-        search_part<Layout>(p, u, strip, shared, 4 * i, 4, sums_32);
+        search_part<Layout>(p, u, strip, 16 * i, 4, sums_32);
 #pragma unroll
         for (int32_t c = 0; c < SHORT_STRIP; c++)
-            atomicAdd(&shared.short_sums[i / 4][c][threadIdx.x % 32], sums_32[c]);
+            atomicAdd(&u.short_sums[i / 4][c][threadIdx.x % 32], sums_32[c]);
     }
 }
 
 // The squares of 32 and 64 of what search_short() took, all warps of which are done.
-static __device__ __forceinline__ void end_short(const mvf_partition_params &p,
-                                                 const partition_unit &u,
-                                                 const partition_strip &strip,
-                                                 partition_shared &shared)
+static __device__ __forceinline__ void
+end_short(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip)
 {
     int32_t lane = threadIdx.x % 32;
     for (int32_t i = threadIdx.x / 32; i < 5; i += blockDim.x / 32) {
         uint32_t sums[SHORT_STRIP];
 #pragma unroll
         for (int32_t c = 0; c < SHORT_STRIP; c++)
-            sums[c] = i < 4 ? shared.short_sums[i][c][lane]
-                            : shared.short_sums[0][c][lane] + shared.short_sums[1][c][lane] +
-                                  shared.short_sums[2][c][lane] + shared.short_sums[3][c][lane];
+            sums[c] = i < 4 ? u.short_sums[i][c][lane]
+                            : u.short_sums[0][c][lane] + u.short_sums[1][c][lane] +
+                                  u.short_sums[2][c][lane] + u.short_sums[3][c][lane];
         if (i < 4)
-            end_node<1, SQUARE>(p, u, strip, shared, 16 * i, sums);
+            end_node<1, SQUARE>(p, u, strip, 64 * i, sums);
         else
-            end_node<0, SQUARE>(p, u, strip, shared, 0, sums);
+            end_node<0, SQUARE>(p, u, strip, 0, sums);
     }
 }
 
@@ -525,34 +558,33 @@ static __device__ partition_strip full_strip(const mvf_partition_params &p, cons
 // A warp's strips over the squares of 32, of which the warps that take the same strips begin with
 // others.
 template <typename Layout>
-static __device__ __forceinline__ void
-search_full(const mvf_partition_params &p, const partition_unit &u, partition_shared &shared,
-            int32_t n_strips, int32_t n_groups)
+static __device__ __forceinline__ void search_full(const mvf_partition_params &p,
+                                                   const partition_unit &u, int32_t n_strips,
+                                                   int32_t n_groups)
 {
     for (int32_t i = threadIdx.x / 32; i < 4 * n_groups; i += blockDim.x / 32) {
-        int32_t group = i % n_groups, z = 16 * ((i / n_groups + group) & 3) + (group & 4);
+        int32_t group = i % n_groups, z = 64 * ((i / n_groups + group) & 3) + 4 * (group & 4);
         partition_strip strip = full_strip<Layout>(p, u, n_strips, group);
         uint32_t sums[Layout::strip] = {};
-        search_part<Layout>(p, u, strip, shared, z, 16, sums);
+        search_part<Layout>(p, u, strip, z, 16, sums);
 #pragma unroll
         for (int32_t c = 0; c < Layout::strip; c++)
             atomicAdd(&u.sums[(group * Layout::strip + c) * 32 + threadIdx.x % 32], sums[c]);
-        end_node<1, SQUARE>(p, u, strip, shared, z, sums);
+        end_node<1, SQUARE>(p, u, strip, z, sums);
     }
 }
 
 // The square of 64 of what search_full() took, all warps of which are done.
 template <typename Layout>
-static __device__ __forceinline__ void end_full(const mvf_partition_params &p,
-                                                const partition_unit &u, partition_shared &shared,
-                                                int32_t n_strips, int32_t n_groups)
+static __device__ __forceinline__ void
+end_full(const mvf_partition_params &p, const partition_unit &u, int32_t n_strips, int32_t n_groups)
 {
     for (int32_t i = threadIdx.x / 32; i < n_groups; i += blockDim.x / 32) {
         uint32_t sums[Layout::strip];
 #pragma unroll
         for (int32_t c = 0; c < Layout::strip; c++)
             sums[c] = u.sums[(i * Layout::strip + c) * 32 + threadIdx.x % 32];
-        end_node<0, SQUARE>(p, u, full_strip<Layout>(p, u, n_strips, i), shared, 0, sums);
+        end_node<0, SQUARE>(p, u, full_strip<Layout>(p, u, n_strips, i), 0, sums);
     }
 }
 
@@ -569,29 +601,27 @@ static __device__ partition_strip short_strip(const mvf_partition_params &p,
 }
 
 template <typename Layout>
-static __device__ void search_panel(const mvf_partition_params &p, const partition_unit &u,
-                                    partition_shared &shared)
+static __device__ void search_panel(const mvf_partition_params &p, const partition_unit &u)
 {
     int32_t n_strips = (p.panel_rows + Layout::strip - 1) / Layout::strip * p.panel_cols;
     int32_t left = n_strips % 32;
     bool is_short = left && left * Layout::short_strips <= 32;
     int32_t n_groups = is_short ? n_strips / 32 : (n_strips + 31) / 32;
     if (is_short)
-        search_short<Layout>(p, u, short_strip<Layout>(p, u, n_strips, left), shared);
-    search_full<Layout>(p, u, shared, n_strips, n_groups);
+        search_short<Layout>(p, u, short_strip<Layout>(p, u, n_strips, left));
+    search_full<Layout>(p, u, n_strips, n_groups);
     __syncthreads();
-    end_full<Layout>(p, u, shared, n_strips, n_groups);
+    end_full<Layout>(p, u, n_strips, n_groups);
     if (is_short)
-        end_short(p, u, short_strip<Layout>(p, u, n_strips, left), shared);
+        end_short(p, u, short_strip<Layout>(p, u, n_strips, left));
 }
 
 template <typename Layout>
-static __device__ void search_panel_halves(const mvf_partition_params &p, const partition_unit &u,
-                                           partition_shared &shared)
+static __device__ void search_panel_halves(const mvf_partition_params &p, const partition_unit &u)
 {
     int32_t n_strips = (p.panel_rows + Layout::strip - 1) / Layout::strip * p.panel_cols;
     for (int32_t i = threadIdx.x / 32; 32 * i < n_strips; i += blockDim.x / 32)
-        search_halves<Layout, Layout::strip>(p, u, full_strip<Layout>(p, u, n_strips, i), shared);
+        search_halves<Layout, Layout::strip>(p, u, full_strip<Layout>(p, u, n_strips, i));
 }
 
 // Tables of the rate, of each block with a predictor of its own: by column, and by row with as much
@@ -600,10 +630,10 @@ static __device__ void fill_bits(const mvf_partition_params &p, const partition_
                                  const mvf_search_pair &pair)
 {
     int32_t cols = 2 * p.range_x + 1, n = N_SMALLEST >> p.guide_shift;
-    int32_t size = 8 << p.guide_shift / 2, guide_cols = (p.width + size - 1) / size;
+    int32_t size = 4 << p.guide_shift / 2, guide_cols = (p.width + size - 1) / size;
     for (int32_t i = threadIdx.x; i < n * p.guide_words; i += blockDim.x) {
         int32_t guide = i / p.guide_words, at = i - guide * p.guide_words;
-        partition_corner corner = corner_of(u, guide << p.guide_shift);
+        partition_corner corner = corner_of<4, SQUARE>(u, guide << p.guide_shift);
         if (!has_visible(p, corner))
             continue;
         mvf_guide_vector from = predictor_of(pair, corner.y / size * guide_cols + corner.x / size);
@@ -628,9 +658,9 @@ static __device__ uint32_t rate_of(const mvf_partition_params &p, const partitio
 // Writes the matches of the nodes of one size and shape.
 template <int32_t Level, int32_t Shape>
 static __device__ void store_level(const mvf_partition_params &p, const partition_unit &u,
-                                   const partition_shared &shared, const mvf_search_pair &pair)
+                                   const mvf_search_pair &pair)
 {
-    const int32_t size = UNIT >> Level, square = 2 * (3 - Level),
+    const int32_t size = UNIT >> Level, square = 2 * (4 - Level),
                   child = Shape == SQUARE ? square : square - 2;
     if (p.first_match[Shape][Level] < 0)
         return;
@@ -639,7 +669,7 @@ static __device__ void store_level(const mvf_partition_params &p, const partitio
         partition_corner corner = corner_of<Level, Shape>(u, z);
         if ((Shape == WIDE && i % 2) || (Shape == TALL && i & 2) || !has_visible(p, corner))
             continue;
-        unsigned long long best = shared.best[node_of<Level, Shape>(z)];
+        unsigned long long best = u.best[node_of<Level, Shape>(z)];
         uint32_t key = (uint32_t)best;
         int32_t dx = rank_x(key), dy = rank_y(key);
         uint32_t cost = (uint32_t)(best >> 32) - rate_of(p, u, z, dx, dy);
@@ -653,10 +683,10 @@ static __device__ void store_level(const mvf_partition_params &p, const partitio
 
 template <int32_t Level>
 static __device__ void store_halves(const mvf_partition_params &p, const partition_unit &u,
-                                    const partition_shared &shared, const mvf_search_pair &pair)
+                                    const mvf_search_pair &pair)
 {
-    store_level<Level, WIDE>(p, u, shared, pair);
-    store_level<Level, TALL>(p, u, shared, pair);
+    store_level<Level, WIDE>(p, u, pair);
+    store_level<Level, TALL>(p, u, pair);
 }
 
 // Whether some vector takes some square of the unit out of the frame.
@@ -669,7 +699,9 @@ static __device__ bool may_leave(const mvf_partition_params &p, const partition_
 template <typename Layout> static __device__ void search(const mvf_partition_params &p)
 {
     DYNAMIC_SHARED(uint4, partition_memory);
-    __shared__ partition_shared shared;
+    __shared__ unsigned long long best[Layout::n_nodes];
+    __shared__ int2 place[N_SMALLEST / 4];
+    __shared__ uint32_t short_sums[4][SHORT_STRIP][32];
     const int32_t strip = Layout::strip;
     const mvf_search_pair &pair = p.pairs[blockIdx.y];
     partition_unit u;
@@ -677,18 +709,21 @@ template <typename Layout> static __device__ void search(const mvf_partition_par
     u.y = blockIdx.x / p.cols * UNIT;
     u.is_whole = u.x + UNIT <= p.width && u.y + UNIT <= p.height;
     u.may_leave = (p.inside && may_leave(p, u)) || p.panel_rows < strip;
+    u.best = best;
+    u.place = place;
+    u.short_sums = short_sums;
     u.current = (uint32_t *)partition_memory;
     u.window = u.current + UNIT * Layout::current_pitch;
     u.sums = u.window + p.window_rows * Layout::pitch;
     u.bits = u.sums + p.sums_words;
     if (p.rate.lambda_q4)
         fill_bits(p, u, pair);
-    for (int32_t i = threadIdx.x; i < N_NODES; i += blockDim.x)
-        shared.best[i] = ~0ull;
-    for (int32_t i = threadIdx.x; i < N_SMALLEST; i += blockDim.x) {
-        int32_t col = even_bits(i), row = even_bits(i >> 1);
-        shared.place[i] = make_int2(8 * row * Layout::current_pitch + col * Layout::row_words,
-                                    8 * (row * Layout::pitch + col));
+    for (int32_t i = threadIdx.x; i < Layout::n_nodes; i += blockDim.x)
+        best[i] = ~0ull;
+    for (int32_t i = threadIdx.x; i < N_SMALLEST / 4; i += blockDim.x) {
+        int32_t col = 8 * even_bits(i), row = 8 * even_bits(i >> 1);
+        place[i] = make_int2(row * Layout::current_pitch + col / Layout::per_word,
+                             row * Layout::pitch + col);
     }
     load_current<Layout>(p, u, pair.current);
     // The last panels reach into those before them, so that all are of one size.
@@ -699,53 +734,86 @@ template <typename Layout> static __device__ void search(const mvf_partition_par
             __syncthreads();
             load_window<Layout>(p, u, pair.reference);
             for (int32_t i = threadIdx.x; i < 4 * SHORT_STRIP * 32; i += blockDim.x)
-                (&shared.short_sums[0][0][0])[i] = 0;
+                (&short_sums[0][0][0])[i] = 0;
             for (int32_t i = threadIdx.x; i < p.sums_words; i += blockDim.x)
                 u.sums[i] = 0;
             __syncthreads();
             if constexpr (Layout::has_halves)
-                search_panel_halves<Layout>(p, u, shared);
+                search_panel_halves<Layout>(p, u);
             else
-                search_panel<Layout>(p, u, shared);
+                search_panel<Layout>(p, u);
         }
     __syncthreads();
-    store_level<0, SQUARE>(p, u, shared, pair);
-    store_level<1, SQUARE>(p, u, shared, pair);
-    store_level<2, SQUARE>(p, u, shared, pair);
-    store_level<3, SQUARE>(p, u, shared, pair);
+    store_level<0, SQUARE>(p, u, pair);
+    store_level<1, SQUARE>(p, u, pair);
+    store_level<2, SQUARE>(p, u, pair);
+    store_level<3, SQUARE>(p, u, pair);
+    if constexpr (Layout::has_fours)
+        store_level<4, SQUARE>(p, u, pair);
     if constexpr (Layout::has_halves) {
-        store_halves<0>(p, u, shared, pair);
-        store_halves<1>(p, u, shared, pair);
-        store_halves<2>(p, u, shared, pair);
+        store_halves<0>(p, u, pair);
+        store_halves<1>(p, u, pair);
+        store_halves<2>(p, u, pair);
+        if constexpr (Layout::has_fours)
+            store_halves<3>(p, u, pair);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
     partition_8(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8, false>>(params);
+    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8, false, 8>>(params);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_NEAR_BLOCKS)
     partition_8_near(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint8_t, MVF_PARTITION_STRIP_8_NEAR, MVF_PARTITION_PITCH_8_NEAR, false>>(params);
+    search<layout<uint8_t, MVF_PARTITION_STRIP_8_NEAR, MVF_PARTITION_PITCH_8_NEAR, false, 8>>(
+        params);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_16_THREADS, MVF_PARTITION_16_BLOCKS)
     partition_16(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint16_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, false>>(params);
+    search<layout<uint16_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, false, 8>>(params);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_HALVES_BLOCKS)
     partition_8_halves(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint8_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true>>(params);
+    search<layout<uint8_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true, 8>>(
+        params);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
     partition_16_halves(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint16_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true>>(params);
+    search<layout<uint16_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true, 8>>(
+        params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
+    partition_8_fours(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint8_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, false, 4>>(params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
+    partition_16_fours(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint16_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, false, 4>>(params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
+    partition_8_halves_fours(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint8_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true, 4>>(
+        params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
+    partition_16_halves_fours(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint16_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true, 4>>(
+        params);
 }

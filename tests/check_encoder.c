@@ -596,7 +596,7 @@ static void random_squares(check_run *run, encoder_case *c)
 {
     c->options.block_w = c->options.block_h = 16 << pick(run, 3);
     c->options.partitions = pick(run, 3) ? MVF_PARTITIONS_SQUARE : MVF_PARTITIONS_RECT;
-    c->options.partition_min = pick(run, 3) ? 8 : 16;
+    c->options.partition_min = 4 << pick(run, 3);
     c->options.partition_output = MVF_PARTITION_ALL;
 }
 

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/integers.h"
 
-/* The smallest square of the largest ones, and of the smallest. */
+/* The smallest square that the largest one may be, and the smallest of all. */
 #define LEAST_LARGEST 16
-#define LEAST_SMALLEST 8
+#define LEAST 4
 /* What a thread block searches, samples each way. */
 #define UNIT 64
 #define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
@@ -39,12 +39,12 @@ static int32_t n_threads(const panel *p, const mvf_launch_shape *shape)
     return 32 * (n ? mvf_divide_up_i32(n, mvf_divide_up_i32(n, most)) : most);
 }
 
-/* Of squares that have a predictor of their own: how often 8 x 8 doubles to make one, and words of
- * the tables of its rate. */
+/* Of squares that have a predictor of their own: the binary logarithm of how many of 4x4 they hold,
+ * and words of the tables of their rate. */
 static int32_t guide_shift(const mvf_search_config *config)
 {
     int32_t shift = 0;
-    while (LEAST_SMALLEST << shift < config->block_w)
+    while (LEAST << shift < config->block_w)
         shift++;
     return 2 * shift;
 }
@@ -70,7 +70,8 @@ static panel lay_out(const mvf_launch_shape *shape, const mvf_search_config *con
     p.sums_words = shape->has_halves ? 0 : n_groups(&p) * strip * 32;
     p.n_words = UNIT * UNIT * config->sample_bytes / 4 + p.window_rows * pitch + p.sums_words;
     if (config->rate.lambda_q4)
-        p.n_words += (UNIT * UNIT / 64 >> guide_shift(config)) * guide_words(shape, config);
+        p.n_words +=
+            (UNIT * UNIT / (LEAST * LEAST) >> guide_shift(config)) * guide_words(shape, config);
     if (p.n_words > most_words || n_cols + UNIT - 1 > pitch)
         return (panel){.cost = INT64_MAX};
     int64_t sads = 6 * config->sample_bytes * UNIT * UNIT / 16, last = p.n_left > 0;
@@ -123,7 +124,7 @@ int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config 
 {
     return are_squares(shape, config) && config->method == MVF_METHOD_FULL &&
            config->metric == MVF_METRIC_SAD && config->block_w >= LEAST_LARGEST &&
-           config->levels[config->n_levels - 1].w >= LEAST_SMALLEST &&
+           config->levels[config->n_levels - 1].w >= shape->smallest &&
            config->sample_bytes == shape->sample_bytes &&
            (!shape->most_range || config->range_x <= shape->most_range) &&
            choose_panel(shape, config, cuda).cost < INT64_MAX;
@@ -133,7 +134,7 @@ int mvf_partition_serves(const mvf_launch_shape *shape, const mvf_search_config 
 static void set_levels(mvf_partition_params *params, const mvf_search_config *config)
 {
     for (int32_t i = 0; i < 3; i++)
-        for (int32_t k = 0; k < 4; k++)
+        for (int32_t k = 0; k < 5; k++)
             params->first_match[i][k] = -1;
     for (int32_t i = 0; i < config->n_levels; i++) {
         const mvf_level *level = &config->levels[i];
