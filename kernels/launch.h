@@ -162,47 +162,59 @@
 #define MVF_BLOCK_SEARCH_BLOCKS 2
 #define MVF_BLOCK_SEARCH_FEW_BLOCKS 1
 
-/* partition.cu: squares of 64 to 8. */
+/* partition.cu: squares of 64 to 8 or 4, with halves or without. */
 
-/* Fits: two blocks to a multiprocessor, but before sm_90 they leave a thread too few registers for
- * 16-bit samples. */
-#define MVF_PARTITION_THREADS 256
-#define MVF_PARTITION_8_BLOCKS 2
-#define MVF_PARTITION_8_NEAR_BLOCKS 3
+/* Candidates of a strip, words from row to row of the window, and most threads. Strip times pitch
+ * is 1 modulo 32 banks, and so is each range that is a multiple of 16 px in candidates, so that a
+ * row of strips goes on in the banks after those where the one before it ends.
+ *
+ * H200, noise: strips of 17, 145 words, 8 warps of 126 registers: +-32 212; of 13, 10 warps of 94:
+ * 205. */
+#define MVF_PARTITION_FAR_STRIP 13
+#define MVF_PARTITION_FAR_PITCH 133
+#define MVF_PARTITION_FAR_THREADS 320
+#define MVF_PARTITION_FAR_BLOCKS 2
+/* H200, noise, ranges up to 18 whose window over 64x64 such rows take in: strips of 17, 113 words,
+ * 16 warps a multiprocessor: +-16 75.6; of 11, 24 warps of 80 registers (which spill on sm_86):
+ * 68.5. */
+#define MVF_PARTITION_NEAR_STRIP 11
+#define MVF_PARTITION_NEAR_PITCH 99
+#define MVF_PARTITION_NEAR_THREADS 256
+#define MVF_PARTITION_NEAR_RANGE 18
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define MVF_PARTITION_NEAR_BLOCKS 3
+#else
+#define MVF_PARTITION_NEAR_BLOCKS 2
+#endif
+/* Samples of 16 bits. Untried. Before sm_90 two blocks leave a thread too few registers. */
+#define MVF_PARTITION_16_STRIP 11
+#define MVF_PARTITION_16_PITCH 131
+#define MVF_PARTITION_16_THREADS 256
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define MVF_PARTITION_16_BLOCKS 2
 #else
 #define MVF_PARTITION_16_BLOCKS 1
 #endif
-/* Fits: more than there are, so that the compiler leaves a thread 112 registers, and three blocks of
- * six warps a multiprocessor of sm_90 at +-16. */
-#define MVF_PARTITION_16_THREADS 288
-/* Fits: candidates of a strip, by sample size, and how far apart the rows of their window are, in
- * words: strip times pitch is 1 modulo 32 banks, and so is each range that is a multiple of 16 px
- * in candidates, so that a row of strips goes on in the banks after those where the one before it
- * ends. */
-#define MVF_PARTITION_STRIP_8 17
-#define MVF_PARTITION_PITCH_8 145
-#define MVF_PARTITION_STRIP_16 11
-#define MVF_PARTITION_PITCH_16 131
-/* Fits: the same up to ranges whose window over 64x64 such rows take in: four blocks of four warps
- * to a multiprocessor of sm_90, not three. */
-#define MVF_PARTITION_STRIP_8_NEAR 11
-#define MVF_PARTITION_PITCH_8_NEAR 99
-#define MVF_PARTITION_NEAR 18
-/* Fits: strips that are left after full warps, so short that one warp takes them: 4 of 17
- * candidates at +-32 as 24 of so many. */
+/* With squares of 4. Untried. */
+#define MVF_PARTITION_FOURS_STRIP 11
+#define MVF_PARTITION_FOURS_PITCH 131
+#define MVF_PARTITION_FOURS_THREADS 288
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define MVF_PARTITION_FOURS_BLOCKS 2
+#else
+#define MVF_PARTITION_FOURS_BLOCKS 1
+#endif
+/* With halves. H200, noise, +-16: strips of 7, 151 words: 227; of 5: 186. */
+#define MVF_PARTITION_HALVES_STRIP 5
+#define MVF_PARTITION_HALVES_PITCH 141
+#define MVF_PARTITION_HALVES_THREADS 256
+#define MVF_PARTITION_HALVES_BLOCKS 2
+/* Fits: strips that are left after full warps, so short that one warp takes them: 5 of 13
+ * candidates at +-32 as 25 of so many. */
 #define MVF_PARTITION_SHORT_STRIP 3
 /* H200, rows of 32 words of a window that a warp has on their way: one word before, some after,
  * with the short strips shared by all warps: noise, +-32 255, 227. So many: untried. */
 #define MVF_PARTITION_WINDOW_ROWS 16
-
-/* With halves. */
-#ifndef MVF_PARTITION_STRIP_HALVES
-#define MVF_PARTITION_HALVES_BLOCKS 2
-#define MVF_PARTITION_STRIP_HALVES 5
-#define MVF_PARTITION_PITCH_HALVES 141
-#endif
 
 /* refine.cu, refine_matrix.cu */
 

@@ -1,13 +1,15 @@
-// Exact full search over square partitions, 8 x 8 to 64 x 64, from one pass: one thread block for
-// each unit of 64 x 64.
+// Exact full search over square partitions, 8 x 8 or 4 x 4 to 64 x 64, with halves or without, from
+// one pass: one thread block for each unit of 64 x 64.
 //
 // The reference under the unit lies in shared memory once, as the word from each sample on, so that
 // no load needs a shift. A lane takes a strip of candidates below one another, and a warp takes its
-// 32 strips over all 8 x 8 of the unit, or of a half or quarter of it where strips are few, larger
-// squares closed one by one: a row of reference words, loaded once, serves all candidates of the
-// strip, and the sums of 16, 32 and 64 add up in the lane's registers. What is left of the strips
-// after full warps is cut into shorter ones, each lane one of them, and every warp takes these over
-// some 16 x 16. So warps meet but when a window is there and when it has been searched.
+// 32 strips over all 8 x 8 of a quarter of the unit, larger squares closed one by one: a row of
+// reference words, loaded once, serves all candidates of the strip, and the sums of 16 and 32 add
+// up in the lane's registers, those of 64 in shared memory. What is left of the strips after full
+// warps is cut into shorter ones, each lane one of them, and every warp takes these over some 16
+// x 16. So warps meet but when a window is there and when it has been searched. With halves strips
+// are shorter still, and a warp takes its own over all of the unit, three quarters' sums of each
+// size at hand.
 //
 // SPDX-License-Identifier: BSD-2-Clause
 #include "guides.h"
@@ -31,7 +33,8 @@
 #define END_OF_NODES (FIRST_TALL_EIGHT + 2 * 64)
 #define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
 
-// What differs with the samples, and with how far apart rows of the window are, in words.
+// What differs with the samples, with how far apart rows of the window are, in words, and with what
+// is asked for.
 template <typename Sample, int32_t Strip, int32_t Pitch, bool Halves, int32_t Smallest>
 struct layout {
     typedef Sample sample;
@@ -223,6 +226,44 @@ static __device__ __forceinline__ void take_sads(uint32_t (&sums)[Strip], const 
     }
 }
 
+// The same by the larger of two samples where sums of 32 differences fit 16 bits: all sums are of
+// two samples side by side, for which a plain addition does. Halves may carry on the way.
+template <typename Layout, int32_t Size, int32_t Strip>
+static __device__ __forceinline__ void
+take_narrow_sads(uint32_t (&sums)[Strip], const uint32_t *current, const uint32_t *reference)
+{
+    const int32_t words = Size / Layout::per_word;
+    uint32_t now[Size][words], now_sum = 0, then_sum = 0, before[Strip];
+#pragma unroll
+    for (int32_t r = 0; r < Size; r++) {
+        load_words(now[r], current + r * Layout::current_pitch);
+#pragma unroll
+        for (int32_t i = 0; i < words; i++)
+            now_sum += now[r][i];
+    }
+#pragma unroll
+    for (int32_t r = 0; r < Strip + Size - 1; r++) {
+        uint32_t then[words];
+        if (r < Strip)
+            before[r] = then_sum;
+#pragma unroll
+        for (int32_t i = 0; i < words; i++) {
+            then[i] = reference[r * Layout::pitch + i * Layout::per_word];
+            then_sum += then[i];
+        }
+#pragma unroll
+        for (int32_t c = 0; c < Strip; c++)
+#pragma unroll
+            for (int32_t i = 0; i < words; i++)
+                if (r - c >= 0 && r - c < Size)
+                    sums[c] += __vmaxu2(now[r - c][i], then[i]);
+        const int32_t done = r - Size + 1;
+        if (done >= 0)
+            sums[done] =
+                __dp2a_lo(2 * sums[done] - (then_sum - before[done]) - now_sum, 0x0101u, 0u);
+    }
+}
+
 // The same on the visible samples only. Loops stay loops: such squares are few.
 template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void
@@ -381,7 +422,9 @@ take_square(const mvf_partition_params &p, const partition_unit &u, int32_t z,
     int2 visible = make_int2(size, size);
     if (!u.is_whole)
         visible = visible_of<Level>(p, u, z);
-    if (visible.x * visible.y == size * size)
+    if (visible.x * visible.y == size * size && Layout::by_larger && p.is_narrow)
+        take_narrow_sads<Layout, size>(sums, current, reference);
+    else if (visible.x * visible.y == size * size)
         take_sads<Layout, size>(sums, current, reference);
     else if (visible.x * visible.y)
         take_visible_sads<Layout>(sums, current, reference, visible.x * bytes, visible.y);
@@ -759,61 +802,67 @@ template <typename Layout> static __device__ void search(const mvf_partition_par
     }
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_FAR_THREADS, MVF_PARTITION_FAR_BLOCKS)
     partition_8(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint8_t, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8, false, 8>>(params);
+    search<layout<uint8_t, MVF_PARTITION_FAR_STRIP, MVF_PARTITION_FAR_PITCH, false, 8>>(params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_NEAR_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_NEAR_THREADS, MVF_PARTITION_NEAR_BLOCKS)
     partition_8_near(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint8_t, MVF_PARTITION_STRIP_8_NEAR, MVF_PARTITION_PITCH_8_NEAR, false, 8>>(
-        params);
+    search<layout<uint8_t, MVF_PARTITION_NEAR_STRIP, MVF_PARTITION_NEAR_PITCH, false, 8>>(params);
 }
 
 extern "C" __global__ void __launch_bounds__(MVF_PARTITION_16_THREADS, MVF_PARTITION_16_BLOCKS)
     partition_16(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint16_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, false, 8>>(params);
+    search<layout<uint16_t, MVF_PARTITION_16_STRIP, MVF_PARTITION_16_PITCH, false, 8>>(params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_HALVES_BLOCKS)
-    partition_8_halves(const __grid_constant__ mvf_partition_params params)
-{
-    search<layout<uint8_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true, 8>>(
-        params);
-}
-
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
-    partition_16_halves(const __grid_constant__ mvf_partition_params params)
-{
-    search<layout<uint16_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true, 8>>(
-        params);
-}
-
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_FOURS_THREADS,
+                                             MVF_PARTITION_FOURS_BLOCKS)
     partition_8_fours(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint8_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, false, 4>>(params);
+    search<layout<uint8_t, MVF_PARTITION_FOURS_STRIP, MVF_PARTITION_FOURS_PITCH, false, 4>>(params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_FOURS_THREADS,
+                                             MVF_PARTITION_FOURS_BLOCKS)
     partition_16_fours(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint16_t, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, false, 4>>(params);
-}
-
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_8_BLOCKS)
-    partition_8_halves_fours(const __grid_constant__ mvf_partition_params params)
-{
-    search<layout<uint8_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true, 4>>(
+    search<layout<uint16_t, MVF_PARTITION_FOURS_STRIP, MVF_PARTITION_FOURS_PITCH, false, 4>>(
         params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_THREADS, MVF_PARTITION_16_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_HALVES_THREADS,
+                                             MVF_PARTITION_HALVES_BLOCKS)
+    partition_8_halves(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint8_t, MVF_PARTITION_HALVES_STRIP, MVF_PARTITION_HALVES_PITCH, true, 8>>(
+        params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_HALVES_THREADS,
+                                             MVF_PARTITION_HALVES_BLOCKS)
+    partition_16_halves(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint16_t, MVF_PARTITION_HALVES_STRIP, MVF_PARTITION_HALVES_PITCH, true, 8>>(
+        params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_HALVES_THREADS,
+                                             MVF_PARTITION_HALVES_BLOCKS)
+    partition_8_halves_fours(const __grid_constant__ mvf_partition_params params)
+{
+    search<layout<uint8_t, MVF_PARTITION_HALVES_STRIP, MVF_PARTITION_HALVES_PITCH, true, 4>>(
+        params);
+}
+
+extern "C" __global__ void __launch_bounds__(MVF_PARTITION_HALVES_THREADS,
+                                             MVF_PARTITION_HALVES_BLOCKS)
     partition_16_halves_fours(const __grid_constant__ mvf_partition_params params)
 {
-    search<layout<uint16_t, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES, true, 4>>(
+    search<layout<uint16_t, MVF_PARTITION_HALVES_STRIP, MVF_PARTITION_HALVES_PITCH, true, 4>>(
         params);
 }

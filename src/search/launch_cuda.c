@@ -322,13 +322,13 @@ static mvf_status enqueue_exhaust(mvf_cuda *cuda, const mvf_launch_plan *plan,
         .enqueue = enqueue_search                                                                 \
     }
 
-#define PARTITION_SHAPE(name, bytes_of_sample, candidates, words_of_row, longest_range, halves, \
-                        least)                                                                  \
-    {                                                                                           \
-        .kernels = {{name, mvf_fatbin_partition}}, .serves = mvf_partition_serves,              \
-        .sample_bytes = bytes_of_sample, .strip = candidates, .pitch = words_of_row,            \
-        .most_range = longest_range, .has_halves = halves, .smallest = least,                   \
-        .prepare = mvf_partition_prepare, .enqueue = mvf_partition_enqueue                      \
+#define PARTITION_SHAPE(name, bytes_of_sample, row, longest_range, halves, least)       \
+    {                                                                                   \
+        .kernels = {{name, mvf_fatbin_partition}}, .serves = mvf_partition_serves,      \
+        .sample_bytes = bytes_of_sample, .most_threads = MVF_PARTITION_##row##_THREADS, \
+        .strip = MVF_PARTITION_##row##_STRIP, .pitch = MVF_PARTITION_##row##_PITCH,     \
+        .most_range = longest_range, .has_halves = halves, .smallest = least,           \
+        .prepare = mvf_partition_prepare, .enqueue = mvf_partition_enqueue              \
     }
 
 #define BLOCK_SHAPE(name, bytes_of_sample, side_of_tile, takes_sads)                 \
@@ -361,22 +361,16 @@ static const mvf_launch_shape shapes[] = {
                            .scratch_bytes = full_scratch_bytes,
                            .prepare = prepare_exhaust,
                            .enqueue = enqueue_exhaust},
-    [MVF_SHAPE_OTHERS] = PARTITION_SHAPE("partition_8_near", 1, MVF_PARTITION_STRIP_8_NEAR,
-                                         MVF_PARTITION_PITCH_8_NEAR, MVF_PARTITION_NEAR, 0, 8),
-    PARTITION_SHAPE("partition_8", 1, MVF_PARTITION_STRIP_8, MVF_PARTITION_PITCH_8, 0, 0, 8),
-    PARTITION_SHAPE("partition_16", 2, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, 0, 0, 8),
-    PARTITION_SHAPE("partition_8_fours", 1, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, 0, 0,
-                    4),
-    PARTITION_SHAPE("partition_16_fours", 2, MVF_PARTITION_STRIP_16, MVF_PARTITION_PITCH_16, 0, 0,
-                    4),
-    PARTITION_SHAPE("partition_8_halves", 1, MVF_PARTITION_STRIP_HALVES, MVF_PARTITION_PITCH_HALVES,
-                    0, 1, 8),
-    PARTITION_SHAPE("partition_16_halves", 2, MVF_PARTITION_STRIP_HALVES,
-                    MVF_PARTITION_PITCH_HALVES, 0, 1, 8),
-    PARTITION_SHAPE("partition_8_halves_fours", 1, MVF_PARTITION_STRIP_HALVES,
-                    MVF_PARTITION_PITCH_HALVES, 0, 1, 4),
-    PARTITION_SHAPE("partition_16_halves_fours", 2, MVF_PARTITION_STRIP_HALVES,
-                    MVF_PARTITION_PITCH_HALVES, 0, 1, 4),
+    [MVF_SHAPE_OTHERS] =
+        PARTITION_SHAPE("partition_8_near", 1, NEAR, MVF_PARTITION_NEAR_RANGE, 0, 8),
+    PARTITION_SHAPE("partition_8", 1, FAR, 0, 0, 8),
+    PARTITION_SHAPE("partition_16", 2, 16, 0, 0, 8),
+    PARTITION_SHAPE("partition_8_fours", 1, FOURS, 0, 0, 4),
+    PARTITION_SHAPE("partition_16_fours", 2, FOURS, 0, 0, 4),
+    PARTITION_SHAPE("partition_8_halves", 1, HALVES, 0, 1, 8),
+    PARTITION_SHAPE("partition_16_halves", 2, HALVES, 0, 1, 8),
+    PARTITION_SHAPE("partition_8_halves_fours", 1, HALVES, 0, 1, 4),
+    PARTITION_SHAPE("partition_16_halves_fours", 2, HALVES, 0, 1, 4),
     BLOCK_SHAPE("block_sad_8_t8", 1, 8, 1),
     BLOCK_SHAPE("block_sad_8_t4", 1, 4, 1),
     BLOCK_SHAPE("block_sad_16_t8", 2, 8, 1),

@@ -74,9 +74,10 @@ struct mvf_launch_shape {
     /* The same of the kernels that serve what needs mvf_block_search: the side of their tiles, and
      * whether they take SADs only. */
     int32_t tile, is_sad;
-    /* Of the kernels for squares: candidates of a strip, words from row to row of a window, the
-     * longest range across (0: any), whether they take halves too, and the smallest square. */
-    int32_t strip, pitch, most_range, has_halves, smallest;
+    /* Of the kernels for squares: most threads of a block, candidates of a strip, words from row to
+     * row of a window, the longest range across (0: any), whether they take halves too, and the
+     * smallest square. */
+    int32_t most_threads, strip, pitch, most_range, has_halves, smallest;
     /* Device memory of its own that each batch of n_jobs needs, zero before the first launch and
      * after one that failed. NULL: none. */
     size_t (*scratch_bytes)(const mvf_search_config *config, int32_t n_jobs);

@@ -33,7 +33,7 @@ static int32_t n_groups(const panel *p)
  * few, two for each that takes them over half of the unit. */
 static int32_t n_threads(const panel *p, const mvf_launch_shape *shape)
 {
-    int32_t most = MVF_PARTITION_THREADS / 32, n = n_groups(p);
+    int32_t most = shape->most_threads / 32, n = n_groups(p);
     if (n <= most / 2 && !shape->has_halves)
         n *= 2;
     return 32 * (n ? mvf_divide_up_i32(n, mvf_divide_up_i32(n, most)) : most);
@@ -158,6 +158,7 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                                      .cols = mvf_divide_up_i32(config->width, UNIT),
                                      .range_x = config->range_x,
                                      .range_y = config->range_y,
+                                     .is_narrow = 32 * ((1 << config->bit_depth) - 1) <= UINT16_MAX,
                                      .inside = config->edges == MVF_EDGES_INSIDE,
                                      .panel_cols = best.n_cols,
                                      .panel_rows = best.n_rows,
