@@ -12,6 +12,8 @@
 /* What a thread block searches, samples each way. */
 #define UNIT 64
 #define SHORT_STRIP MVF_PARTITION_SHORT_STRIP
+/* Shared memory that the kernels declare, at most. */
+#define DECLARED_BYTES 6144
 /* Each way, of those that are tried: of the longest range they are a strip high and less. */
 #define MOST_PANELS 50
 
@@ -98,13 +100,14 @@ static panel best_panel(const mvf_launch_shape *shape, const mvf_search_config *
 }
 
 /* Within as much dynamic shared memory as leaves a multiprocessor two thread blocks, if that is
- * enough for any panel; beside it lies what the kernel declares. */
+ * enough for any panel; beside it lie what the kernels declare, and 1 KiB of each thread block. */
 static panel choose_panel(const mvf_launch_shape *shape, const mvf_search_config *config,
                           const mvf_cuda *cuda)
 {
-    panel best = best_panel(shape, config, (cuda->shared_bytes / 2 - 3584) / 4);
-    return best.cost < INT64_MAX ? best
-                                 : best_panel(shape, config, (cuda->shared_bytes - 2560) / 4);
+    panel best = best_panel(shape, config, (cuda->shared_bytes / 2 - DECLARED_BYTES - 1024) / 4);
+    return best.cost < INT64_MAX
+               ? best
+               : best_panel(shape, config, (cuda->shared_bytes - DECLARED_BYTES) / 4);
 }
 
 /* Squares from one pass, with halves or without, or those of one size side by side if they have a
