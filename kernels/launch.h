@@ -186,7 +186,8 @@
 #else
 #define MVF_PARTITION_NEAR_BLOCKS 2
 #endif
-/* Samples of 16 bits. Untried. Before sm_90 two blocks leave a thread too few registers. */
+/* Samples of 16 bits. H200, noise, 10 bits, +-16: 12 warps a multiprocessor 166, 18 the same.
+ * Before sm_90 two blocks leave a thread too few registers. */
 #define MVF_PARTITION_16_STRIP 11
 #define MVF_PARTITION_16_PITCH 131
 #define MVF_PARTITION_16_THREADS 256

@@ -135,17 +135,15 @@ typedef struct mvf_partition_params {
     /* With a rate: of the squares that have a predictor of their own, the binary logarithm of how
      * many of 4 x 4 are in one, and the words of its tables. */
     int32_t guide_shift, guide_words;
-    /* Whether sums of 32 differences of samples fit 16 bits. */
-    int32_t is_narrow;
     /* Of the squares of 64, 32, 16, 8 and 4, of their upper and lower halves, and of their left and
      * right ones: the first match (-1: not asked for), and how many there are across the frame. */
     int32_t first_match[3][5], level_cols[3][5];
     mvf_search_pair pairs[MVF_CUDA_BATCH];
 } mvf_partition_params;
 
-static_assert(offsetof(mvf_partition_params, first_match) == 76, "same layout in C and CUDA");
-static_assert(offsetof(mvf_partition_params, pairs) == 200, "same layout in C and CUDA");
-static_assert(sizeof(mvf_partition_params) == 200 + 48 * MVF_CUDA_BATCH,
+static_assert(offsetof(mvf_partition_params, first_match) == 72, "same layout in C and CUDA");
+static_assert(offsetof(mvf_partition_params, pairs) == 192, "same layout in C and CUDA");
+static_assert(sizeof(mvf_partition_params) == 192 + 48 * MVF_CUDA_BATCH,
               "same layout in C and CUDA");
 
 /*

@@ -226,44 +226,6 @@ static __device__ __forceinline__ void take_sads(uint32_t (&sums)[Strip], const 
     }
 }
 
-// The same by the larger of two samples where sums of 32 differences fit 16 bits: all sums are of
-// two samples side by side, for which a plain addition does. Halves may carry on the way.
-template <typename Layout, int32_t Size, int32_t Strip>
-static __device__ __forceinline__ void
-take_narrow_sads(uint32_t (&sums)[Strip], const uint32_t *current, const uint32_t *reference)
-{
-    const int32_t words = Size / Layout::per_word;
-    uint32_t now[Size][words], now_sum = 0, then_sum = 0, before[Strip];
-#pragma unroll
-    for (int32_t r = 0; r < Size; r++) {
-        load_words(now[r], current + r * Layout::current_pitch);
-#pragma unroll
-        for (int32_t i = 0; i < words; i++)
-            now_sum += now[r][i];
-    }
-#pragma unroll
-    for (int32_t r = 0; r < Strip + Size - 1; r++) {
-        uint32_t then[words];
-        if (r < Strip)
-            before[r] = then_sum;
-#pragma unroll
-        for (int32_t i = 0; i < words; i++) {
-            then[i] = reference[r * Layout::pitch + i * Layout::per_word];
-            then_sum += then[i];
-        }
-#pragma unroll
-        for (int32_t c = 0; c < Strip; c++)
-#pragma unroll
-            for (int32_t i = 0; i < words; i++)
-                if (r - c >= 0 && r - c < Size)
-                    sums[c] += __vmaxu2(now[r - c][i], then[i]);
-        const int32_t done = r - Size + 1;
-        if (done >= 0)
-            sums[done] =
-                __dp2a_lo(2 * sums[done] - (then_sum - before[done]) - now_sum, 0x0101u, 0u);
-    }
-}
-
 // The same on the visible samples only. Loops stay loops: such squares are few.
 template <typename Layout, int32_t Strip>
 static __device__ __forceinline__ void
@@ -412,22 +374,24 @@ end_node(const mvf_partition_params &p, const partition_unit &u, const partition
         keep_best<Level, Shape>(p, u, strip, z, sums);
 }
 
-// The SADs of a square of 8 or 4 of the unit, as far as it is visible.
+// The SADs of a square of 8 or 4 of the unit, as far as it is visible, of which the best is kept.
 template <typename Layout, int32_t Level, int32_t Strip>
 static __device__ __forceinline__ void
-take_square(const mvf_partition_params &p, const partition_unit &u, int32_t z,
-            const uint32_t *current, const uint32_t *reference, uint32_t (&sums)[Strip])
+take_square(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
+            int32_t z, const uint32_t *current, const uint32_t *reference, uint32_t (&sums)[Strip])
 {
     const int32_t size = UNIT >> Level, bytes = (int32_t)sizeof(typename Layout::sample);
     int2 visible = make_int2(size, size);
     if (!u.is_whole)
         visible = visible_of<Level>(p, u, z);
-    if (visible.x * visible.y == size * size && Layout::by_larger && p.is_narrow)
-        take_narrow_sads<Layout, size>(sums, current, reference);
-    else if (visible.x * visible.y == size * size)
+    if (visible.x * visible.y == size * size)
         take_sads<Layout, size>(sums, current, reference);
     else if (visible.x * visible.y)
         take_visible_sads<Layout>(sums, current, reference, visible.x * bytes, visible.y);
+    else
+        return;
+    if (p.first_match[SQUARE][Level] >= 0)
+        keep_best<Level, SQUARE>(p, u, strip, z, sums);
 }
 
 // SADs of the first, second and third quarter of a square, and then of what halves they make.
@@ -477,10 +441,9 @@ search_4s(const mvf_partition_params &p, const partition_unit &u, const partitio
     for (int32_t i = 0; i < 4; i++) {
         int32_t row = 4 * (i >> 1), col = 4 * (i & 1);
         uint32_t sums_4[Strip] = {};
-        take_square<Layout, 4>(p, u, z + i,
+        take_square<Layout, 4>(p, u, strip, z + i,
                                current + row * Layout::current_pitch + col / Layout::per_word,
                                reference + row * Layout::pitch + col, sums_4);
-        end_node<4, SQUARE>(p, u, strip, z + i, sums_4);
         if constexpr (!Layout::has_halves)
             add(sums, sums_4);
         else if (add_quarter<3>(p, u, strip, i, z + i, q, sums_4))
@@ -496,13 +459,12 @@ static __device__ __forceinline__ void
 search_8(const mvf_partition_params &p, const partition_unit &u, const partition_strip &strip,
          int32_t z, uint32_t (&sums)[Strip])
 {
-    int2 place = u.place[z / 4];
+    int2 place = u.place[z >> 2];
     const uint32_t *current = u.current + place.x, *reference = strip.reference + place.y;
     if constexpr (Layout::has_fours) {
         search_4s<Layout>(p, u, strip, z, current, reference, sums);
     } else {
-        take_square<Layout, 3>(p, u, z, current, reference, sums);
-        end_node<3, SQUARE>(p, u, strip, z, sums);
+        take_square<Layout, 3>(p, u, strip, z, current, reference, sums);
     }
 }
 

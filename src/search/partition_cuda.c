@@ -161,7 +161,6 @@ void mvf_partition_prepare(mvf_launch_plan *plan, const mvf_search_config *confi
                                      .cols = mvf_divide_up_i32(config->width, UNIT),
                                      .range_x = config->range_x,
                                      .range_y = config->range_y,
-                                     .is_narrow = 32 * ((1 << config->bit_depth) - 1) <= UINT16_MAX,
                                      .inside = config->edges == MVF_EDGES_INSIDE,
                                      .panel_cols = best.n_cols,
                                      .panel_rows = best.n_rows,
