@@ -4,7 +4,7 @@ mvfieldinclude_HEADERS = \
 	src/mvfield/analysis.h src/mvfield/field.h src/mvfield/flow.h src/mvfield/mvfield.h src/mvfield/picture.h src/mvfield/reader.h src/mvfield/search.h src/mvfield/shard.h \
 	src/mvfield/sink.h src/mvfield/status.h src/mvfield/version.h
 
-# What both libraries are built on; it has no state, so each carries its own hidden copy.
+# What both libraries and the command are built on; it has no state, so each carries its own hidden copy.
 noinst_LTLIBRARIES += src/libmvf_base.la
 src_libmvf_base_la_SOURCES = \
 	src/base/error.c src/base/error.h src/base/integers.h src/base/memory.c src/base/memory.h \
@@ -166,5 +166,5 @@ src/cli/report_page.h: $(top_srcdir)/src/cli/report.html Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo 'static const char report_page[] ='; \
 	$(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' \
 		$(top_srcdir)/src/cli/report.html; echo ';'; } > $@.tmp && mv $@.tmp $@
-src_cli_mvfield_LDADD = src/libmvfield-video.la src/libmvfield.la
+src_cli_mvfield_LDADD = src/libmvfield-video.la src/libmvfield.la src/libmvf_base.la
 endif

@@ -2,7 +2,6 @@
 #include "cli/named_file.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,41 +27,27 @@ mvf_status named_file_check(const char *name, int overwrite)
     return is_there ? fail_existing(name, "already") : MVF_OK;
 }
 
+/* What was not there when it was checked. */
+static mvf_status fail_to_name(const char *name)
+{
+    return errno == EEXIST ? fail_existing(name, "by now") : fail(name);
+}
+
 mvf_status named_file_open(named_file *file, const char *name, int overwrite)
 {
-    struct stat existing;
-    *file = (named_file){.name = name, .overwrite = overwrite};
-    int is_there = stat(name, &existing) == 0;
-    if (is_there && !S_ISREG(existing.st_mode)) {
-        file->file = fopen(name, "wbe");
-        return file->file ? MVF_OK : fail(name);
-    }
-    /* Where symbolic links lead to. */
-    file->path = is_there ? realpath(name, NULL) : strdup(name);
-    size_t size = file->path ? strlen(file->path) + 40 : 0;
-    file->part = file->path ? malloc(size) : NULL;
-    if (!file->part) {
-        free(file->path);
+    *file = (named_file){.name = name};
+    int descriptor = mvf_part_file_open(&file->part, name, overwrite);
+    if (descriptor < 0 && errno == ENOMEM)
         return MVF_ERROR_MEMORY;
-    }
-    snprintf(file->part, size, "%s.%ld.part", file->path, (long)getpid());
-    file->file = fopen(file->part, "wbe");
+    if (descriptor < 0)
+        return fail_to_name(name);
+    file->file = fdopen(descriptor, "wb");
     if (file->file)
         return MVF_OK;
     mvf_status status = fail(name);
-    free(file->path);
-    free(file->part);
+    close(descriptor);
+    mvf_part_file_discard(&file->part);
     return status;
-}
-
-/* Replaces nothing unless it may. */
-static mvf_status give_name(const named_file *file)
-{
-    if (!file->overwrite && link(file->part, file->path) == 0)
-        return MVF_OK;
-    if (!file->overwrite && errno == EEXIST)
-        return fail_existing(file->name, "by now");
-    return rename(file->part, file->path) ? fail(file->name) : MVF_OK;
 }
 
 mvf_status named_file_close(named_file *file, mvf_status status)
@@ -70,11 +55,8 @@ mvf_status named_file_close(named_file *file, mvf_status status)
     int failed = ferror(file->file);
     if ((fclose(file->file) || failed) && status == MVF_OK)
         status = fail(file->name);
-    if (file->part && status == MVF_OK)
-        status = give_name(file);
-    if (file->part)
-        unlink(file->part);
-    free(file->part);
-    free(file->path);
+    if (status == MVF_OK && mvf_part_file_commit(&file->part))
+        status = fail_to_name(file->name);
+    mvf_part_file_discard(&file->part);
     return status;
 }

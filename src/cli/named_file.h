@@ -11,18 +11,18 @@
 
 #include <mvfield/status.h>
 
+#include "base/part_file.h"
+
 typedef struct named_file {
     const char *name;
-    /* Where the name leads to, and where the file is until then; NULL for a device or a pipe. */
-    char *path, *part;
+    mvf_part_file part;
     FILE *file;
-    int overwrite;
 } named_file;
 
 /* MVF_ERROR_EXISTS, after saying so, where there is something by that name and `overwrite` is 0. */
 mvf_status named_file_check(const char *name, int overwrite);
 
-/* Opens it beside its name, which has to stay. All of these say what failed. */
+/* Opens it beside its name, which has to stay and was checked. All of these say what failed. */
 mvf_status named_file_open(named_file *file, const char *name, int overwrite);
 
 /* Closes it, and with MVF_OK gives it its name, else removes it. The status, or why it failed. */
