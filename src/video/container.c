@@ -10,19 +10,19 @@
     }
 
 static const mvf_container containers[] = {
-    {"mp4", "mp4", H264_OR_MPEG4, 0},
-    {"m4v", "mp4", H264_OR_MPEG4, 0},
-    {"mov", "mov", H264_OR_MPEG4, 0},
-    {"mkv", "matroska", H264_OR_MPEG4, 0},
-    {"webm", "webm", {"libvpx-vp9", "libsvtav1", "libaom-av1"}, 0},
-    {"avi", "avi", H264_OR_MPEG4, 1},
-    {"gif", "gif", {"gif"}, 0},
-    {"apng", "apng", {"apng"}, 0},
-    {"webp", "webp", {"libwebp_anim"}, 0},
-    {"y4m", "yuv4mpegpipe", {"wrapped_avframe"}, 1},
-    {"png", NULL, {"png"}, 0},
-    {"jpg", NULL, {"mjpeg"}, 0},
-    {"jpeg", NULL, {"mjpeg"}, 0},
+    {"mp4", "mp4", H264_OR_MPEG4, 0, 1},
+    {"m4v", "mp4", H264_OR_MPEG4, 0, 1},
+    {"mov", "mov", H264_OR_MPEG4, 0, 1},
+    {"mkv", "matroska", H264_OR_MPEG4, 0, 0},
+    {"webm", "webm", {"libvpx-vp9", "libsvtav1", "libaom-av1"}, 0, 0},
+    {"avi", "avi", H264_OR_MPEG4, 1, 0},
+    {"gif", "gif", {"gif"}, 0, 0},
+    {"apng", "apng", {"apng"}, 0, 0},
+    {"webp", "webp", {"libwebp_anim"}, 0, 0},
+    {"y4m", "yuv4mpegpipe", {"wrapped_avframe"}, 1, 0},
+    {"png", NULL, {"png"}, 0, 0},
+    {"jpg", NULL, {"mjpeg"}, 0, 0},
+    {"jpeg", NULL, {"mjpeg"}, 0, 0},
 };
 
 #define N_CONTAINERS (sizeof containers / sizeof containers[0])

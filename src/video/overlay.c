@@ -146,7 +146,14 @@ static mvf_status prepare(mvf_overlay *overlay, const char *path)
         return mvf_fail(&overlay->logger, MVF_ERROR_ARGUMENT,
                         "%s: no video format goes with this name; those of overlays are %s",
                         overlay->name, mvf_container_extensions());
-    return overlay->container->muxer ? open_output(overlay, &overlay->output, path) : MVF_OK;
+    if (!overlay->container->muxer)
+        return MVF_OK;
+    MVF_TRY(open_output(overlay, &overlay->output, path));
+    if (!overlay->container->needs_seeking || overlay->output.io->seekable)
+        return MVF_OK;
+    return mvf_fail(&overlay->logger, MVF_ERROR_ARGUMENT,
+                    "%s: a pipe cannot take .%s, whose begin is written last; .mkv and .y4m it can",
+                    overlay->name, overlay->container->extension);
 }
 
 static void take_options(mvf_overlay *overlay, const mvf_overlay_options *options)

@@ -75,6 +75,8 @@ typedef struct mvf_container {
     const char *encoders[MVF_MAX_ENCODERS];
     /* It has no times, only a frame rate; times are rounded to it. */
     int32_t constant_rate;
+    /* What is known in the end is written at its begin, which no pipe can do. */
+    int32_t needs_seeking;
 } mvf_container;
 
 /* NULL for a name that goes with no kind. */
