@@ -782,49 +782,28 @@ extern "C" __global__ void __launch_bounds__(MVF_PARTITION_16_THREADS, MVF_PARTI
     search<layout<uint16_t, MVF_PARTITION_16_STRIP, MVF_PARTITION_16_PITCH, false, 8>>(params);
 }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_FOURS_THREADS,
-                                             MVF_PARTITION_FOURS_BLOCKS)
-    partition_8_fours(const __grid_constant__ mvf_partition_params params)
-{
-    search<layout<uint8_t, MVF_PARTITION_FOURS_STRIP, MVF_PARTITION_FOURS_PITCH, false, 4>>(params);
-}
+#define FOURS(name, sample)                                                                     \
+    extern "C" __global__ void __launch_bounds__(MVF_PARTITION_FOURS_THREADS,                   \
+                                                 MVF_PARTITION_FOURS_BLOCKS)                    \
+        name(const __grid_constant__ mvf_partition_params params)                               \
+    {                                                                                           \
+        search<layout<sample, MVF_PARTITION_FOURS_STRIP, MVF_PARTITION_FOURS_PITCH, false, 4>>( \
+            params);                                                                            \
+    }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_FOURS_THREADS,
-                                             MVF_PARTITION_FOURS_BLOCKS)
-    partition_16_fours(const __grid_constant__ mvf_partition_params params)
-{
-    search<layout<uint16_t, MVF_PARTITION_FOURS_STRIP, MVF_PARTITION_FOURS_PITCH, false, 4>>(
-        params);
-}
+FOURS(partition_8_fours, uint8_t)
+FOURS(partition_16_fours, uint16_t)
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_HALVES_THREADS,
-                                             MVF_PARTITION_HALVES_BLOCKS)
-    partition_8_halves(const __grid_constant__ mvf_partition_params params)
-{
-    search<layout<uint8_t, MVF_PARTITION_HALVES_STRIP, MVF_PARTITION_HALVES_PITCH, true, 8>>(
-        params);
-}
+#define HALVES(name, sample, smallest)                                                      \
+    extern "C" __global__ void __launch_bounds__(MVF_PARTITION_HALVES_THREADS,              \
+                                                 MVF_PARTITION_HALVES_BLOCKS)               \
+        name(const __grid_constant__ mvf_partition_params params)                           \
+    {                                                                                       \
+        search<layout<sample, MVF_PARTITION_HALVES_STRIP, MVF_PARTITION_HALVES_PITCH, true, \
+                      smallest>>(params);                                                   \
+    }
 
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_HALVES_THREADS,
-                                             MVF_PARTITION_HALVES_BLOCKS)
-    partition_16_halves(const __grid_constant__ mvf_partition_params params)
-{
-    search<layout<uint16_t, MVF_PARTITION_HALVES_STRIP, MVF_PARTITION_HALVES_PITCH, true, 8>>(
-        params);
-}
-
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_HALVES_THREADS,
-                                             MVF_PARTITION_HALVES_BLOCKS)
-    partition_8_halves_fours(const __grid_constant__ mvf_partition_params params)
-{
-    search<layout<uint8_t, MVF_PARTITION_HALVES_STRIP, MVF_PARTITION_HALVES_PITCH, true, 4>>(
-        params);
-}
-
-extern "C" __global__ void __launch_bounds__(MVF_PARTITION_HALVES_THREADS,
-                                             MVF_PARTITION_HALVES_BLOCKS)
-    partition_16_halves_fours(const __grid_constant__ mvf_partition_params params)
-{
-    search<layout<uint16_t, MVF_PARTITION_HALVES_STRIP, MVF_PARTITION_HALVES_PITCH, true, 4>>(
-        params);
-}
+HALVES(partition_8_halves, uint8_t, 8)
+HALVES(partition_16_halves, uint16_t, 8)
+HALVES(partition_8_halves_fours, uint8_t, 4)
+HALVES(partition_16_halves_fours, uint16_t, 4)
